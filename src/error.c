@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int error_set(struct error *e, enum status status, int errnum, const char *operation,
+	      const char *fmt, ...)
+{
+	va_list ap;
+
+	e->status = status;
+	e->errnum = errnum;
+	e->target[0] = '\0';
+	snprintf(e->operation, sizeof(e->operation), "%s", operation ? operation : "");
+	va_start(ap, fmt);
+	vsnprintf(e->message, sizeof(e->message), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int error_errno(struct error *e, int errnum, const char *operation, const char *hint)
+{
+	return error_set(e, error_status(errnum), errnum, operation, "%s%s%s", strerror(errnum),
+			 hint ? "; " : "", hint ? hint : "");
+}
+
+int error_target(struct error *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (e->target[0])
+		return -1;
+	va_start(ap, fmt);
+	vsnprintf(e->target, sizeof(e->target), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+enum status error_status(int errnum)
+{
+	switch (errnum) {
+	case 0:
+		return STATUS_OK;
+	case EPERM:
+	case EACCES:
+		return STATUS_DENIED;
+	case ENOTTY:
+	case EOPNOTSUPP:
+	case ENOSYS:
+		return STATUS_UNSUPPORTED;
+	case ENOENT:
+	case ESRCH:
+		return STATUS_NOT_FOUND;
+	default:
+		return STATUS_FAILED;
+	}
+}
+
+const char *error_name(int errnum)
+{
+	return errnum > 0 ? strerrorname_np(errnum) : NULL;
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void workers_free(struct worker *workers, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(workers[i].cpus);
+		free(workers[i].cgroup);
+		free(workers[i].queues);
+	}
+	free(workers);
+}
+
+static void device_free(struct device *d)
+{
+	free(d->path);
+	free(d->tap);
+	free(d->holders);
+	free(d->queues);
+	workers_free(d->workers, d->n_workers);
+	free(d->errors);
+}
+
+static void tap_free(struct tap *t)
+{
+	free(t->path);
+	free(t->fds);
+	free(t->master);
+	free(t->errors);
+}
+
+void vm_free(struct vm *vm)
+{
+	free(vm->name);
+	free(vm->uuid);
+	free(vm->cgroup);
+	for (size_t i = 0; i < vm->n_devices; i++)
+		device_free(&vm->devices[i]);
+	free(vm->devices);
+	for (size_t i = 0; i < vm->n_taps; i++)
+		tap_free(&vm->taps[i]);
+	free(vm->taps);
+	workers_free(vm->threads, vm->n_threads);
+	free(vm->errors);
+	memset(vm, 0, sizeof(*vm));
+}
+
+void state_free(struct state *s)
+{
+	for (size_t i = 0; i < s->n_vms; i++)
+		vm_free(&s->vms[i]);
+	free(s->vms);
+	free(s->errors);
+	memset(s, 0, sizeof(*s));
+}
+
+void changes_free(struct changes *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		free(c->items[i].target);
+	free(c->items);
+	memset(c, 0, sizeof(*c));
+}
+
+const char *device_kind_name(enum device_kind kind)
+{
+	static const char *const names[DEVICE_KINDS] = { "net", "scsi", "vsock", "vdpa" };
+
+	return names[kind];
+}
+
+const char *worker_mode_name(enum worker_mode mode)
+{
+	static const char *const names[] = { NULL, "task", "kthread" };
+
+	return names[mode];
+}
+
+const char *tap_source_name(enum tap_source source)
+{
+	static const char *const names[] = { NULL, "snapshot", "cmdline", "sole" };
+
+	return names[source];
+}
+
+void queue_name(enum device_kind kind, unsigned int index, char name[16])
+{
+	name[0] = '\0';
+	switch (kind) {
+	case DEVICE_NET:
+	case DEVICE_VSOCK:
+		/* drivers/vhost: VHOST_NET_VQ_RX, VSOCK_VQ_RX are 0, ..._TX 1 */
+		if (index < 2)
+			snprintf(name, 16, "%s", index ? "tx" : "rx");
+		break;
+	case DEVICE_SCSI:
+		/* drivers/vhost/scsi.c: VHOST_SCSI_VQ_CTL 0, _EVT 1, _IO 2 and up */
+		if (index < 2)
+			snprintf(name, 16, "%s", index ? "event" : "ctl");
+		else
+			snprintf(name, 16, "req%u", index - 2);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What was seen, as plain structs: the model between those who ask the kernel
+ * and those who print. Nothing here asks or prints.
+ *
+ * Not known is never 0: integers use UNKNOWN, strings and arrays NULL. Both are
+ * null in JSON and "-" in a table.
+ */
+#ifndef STATE_H
+#define STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "error.h"
+
+#define UNKNOWN INT64_MIN
+
+enum device_kind { DEVICE_NET, DEVICE_SCSI, DEVICE_VSOCK, DEVICE_VDPA, DEVICE_KINDS };
+
+/* How a worker runs: KERNEL.md's "vhost task" (6.4+), or a kernel thread. */
+enum worker_mode { WORKER_MODE_UNKNOWN, WORKER_MODE_TASK, WORKER_MODE_KTHREAD };
+
+/* How it is known which tap a vhost-net device drives. */
+enum tap_source { TAP_SOURCE_NONE, TAP_SOURCE_SNAPSHOT, TAP_SOURCE_CMDLINE, TAP_SOURCE_SOLE };
+
+struct queue {
+	unsigned int index;
+	char name[16];			/* "rx", "tx", "ctl", "event", "req0"; "" if it has none */
+	int64_t busyloop_usecs;		/* kernel's unit: 1.024 us; UNKNOWN where it has no meaning */
+	int64_t worker_id;		/* per device, 0 is the default worker */
+	int64_t worker_tid;
+};
+
+/* A thread that serves queues, as the scheduler sees it. */
+struct worker {
+	int64_t id;			/* UNKNOWN in a VM's list of threads */
+	int64_t tid;
+	char comm[64];			/* as the kernel has it: may hold any byte but NUL */
+	enum worker_mode mode;
+	char *cpus;			/* "0-3,8" */
+	char policy[16];		/* "other", "fifo", "rr", "batch", "idle", "deadline"; "" unknown */
+	int64_t nice;
+	char *cgroup;			/* path in the unified (or first) hierarchy */
+	int64_t cpu_ns;
+	unsigned int *queues;		/* indices served; NULL: not known */
+	size_t n_queues;
+};
+
+struct device {
+	char id[16];			/* "net0": kind and ordinal by fd number */
+	enum device_kind kind;
+	int fd;				/* in the VM's process */
+	char *path;			/* what the fd's link says; any bytes */
+	bool features_known;
+	uint64_t features;		/* VHOST_GET_FEATURES: what the device offers */
+	bool backend_features_known;
+	uint64_t backend_features;
+	enum worker_mode worker_mode;
+	char *tap;			/* interface name */
+	enum tap_source tap_source;
+	pid_t *holders;			/* other processes that hold the same open file */
+	size_t n_holders;
+	struct queue *queues;
+	size_t n_queues;
+	bool queues_known;
+	struct worker *workers;
+	size_t n_workers;
+	bool workers_known;
+	struct error *errors;
+	size_t n_errors;
+};
+
+struct tap {
+	char ifname[16];		/* IFNAMSIZ; may hold any byte but NUL and '/' */
+	char *path;			/* of the fd: /dev/net/tun or /dev/tapN */
+	bool macvtap;
+	int64_t ifindex;
+	int64_t netns;			/* inode of the namespace the interface is in */
+	int *fds;			/* one per queue */
+	size_t n_fds;
+	int64_t rx_frames, rx_frames_max;
+	int64_t mtu;
+	char *master;
+	char operstate[24];		/* "up"; "" unknown */
+	int64_t rx_packets, tx_packets, rx_dropped, tx_dropped;
+	struct error *errors;
+	size_t n_errors;
+};
+
+struct vm {
+	pid_t pid;
+	uint64_t start_time;		/* field 22 of stat, clock ticks: guards against pid reuse */
+	char *name;			/* from the command line; any bytes; NULL: none given */
+	char *uuid;
+	char comm[64];
+	char *cgroup;
+	int64_t netns;
+	struct device *devices;
+	size_t n_devices;
+	struct tap *taps;
+	size_t n_taps;
+	struct worker *threads;		/* every vhost worker of the VM, whichever device it serves */
+	size_t n_threads;
+	struct error *errors;
+	size_t n_errors;
+};
+
+struct state {
+	char kernel[65];		/* uname release */
+	const char *source;		/* "snapshot", "owner"; NULL when neither was asked (list) */
+	struct vm *vms;
+	size_t n_vms;
+	struct error *errors;		/* what concerns no single VM */
+	size_t n_errors;
+};
+
+/* What a command changed. @after is what a read-back said. */
+struct change {
+	char *target;			/* "vm1/net0/rx" */
+	pid_t pid;
+	const char *setting;		/* "busyloop_usecs" */
+	int64_t before, after;
+	bool applied;			/* false for --dry-run */
+};
+
+struct changes {
+	struct change *items;
+	size_t n;
+};
+
+void state_free(struct state *s);
+void vm_free(struct vm *vm);
+void changes_free(struct changes *c);
+
+const char *device_kind_name(enum device_kind kind);	/* "net" */
+const char *worker_mode_name(enum worker_mode mode);	/* "task"; NULL if unknown */
+const char *tap_source_name(enum tap_source source);	/* "cmdline"; NULL if none */
+
+/* Name of queue @index of a device of @kind into @name; "" where the kind has no names. */
+void queue_name(enum device_kind kind, unsigned int index, char name[16]);
+
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "util.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static void *checked(void *p)
+{
+	if (!p) {
+		/* Nothing is stopped or half done here: the owner context allocates nothing. */
+		static const char gone[] = "vhostctl: out of memory\n";
+
+		if (write(STDERR_FILENO, gone, sizeof(gone) - 1) < 0)
+			_exit(1);
+		_exit(1);
+	}
+	return p;
+}
+
+void *xcalloc(size_t n, size_t size)
+{
+	return checked(calloc(n ? n : 1, size));
+}
+
+void *xrealloc_array(void *ptr, size_t n, size_t size)
+{
+	/* Grow when n is 0 or a power of two: amortized doubling without a capacity field. */
+	if ((n & (n - 1)) == 0)
+		ptr = checked(reallocarray(ptr, n ? n * 2 : 1, size));
+	memset((char *)ptr + n * size, 0, size);
+	return ptr;
+}
+
+char *xstrdup(const char *s)
+{
+	return checked(strdup(s));
+}
+
+char *xasprintf(const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+	int len;
+
+	va_start(ap, fmt);
+	len = vasprintf(&s, fmt, ap);
+	va_end(ap);
+	return checked(len < 0 ? NULL : s);
+}

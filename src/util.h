@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef UTIL_H
+#define UTIL_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+static inline void cleanup_free(void *p)
+{
+	free(*(void **)p);
+}
+
+static inline void cleanup_close(const int *fd)
+{
+	if (*fd >= 0) {
+		int saved = errno;
+
+		close(*fd);
+		errno = saved;
+	}
+}
+
+static inline void cleanup_fclose(FILE **f)
+{
+	if (*f)
+		fclose(*f);
+}
+
+static inline void cleanup_closedir(DIR **d)
+{
+	if (*d)
+		closedir(*d);
+}
+
+#define _cleanup_free_ __attribute__((cleanup(cleanup_free)))
+#define _cleanup_close_ __attribute__((cleanup(cleanup_close)))
+#define _cleanup_fclose_ __attribute__((cleanup(cleanup_fclose)))
+#define _cleanup_closedir_ __attribute__((cleanup(cleanup_closedir)))
+
+/* Give away what a _cleanup_ variable holds. */
+#define STEAL_PTR(p) ({ __typeof__(p) stolen_ = (p); (p) = NULL; stolen_; })
+#define STEAL_FD(fd) ({ int stolen_ = (fd); (fd) = -1; stolen_; })
+
+/*
+ * Room for one more element in an array {ptr, n} that grows by doubling.
+ * Memory is not a condition worth carrying through every signature of a tool
+ * this size: when it is gone the program says so and ends (see util.c).
+ */
+void *xrealloc_array(void *ptr, size_t n, size_t size);
+void *xcalloc(size_t n, size_t size);
+char *xstrdup(const char *s);
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Append a zeroed element and return a pointer to it; valid until the next append. */
+#define ARRAY_ADD(ptr, n)                                                     \
+	({                                                                    \
+		(ptr) = xrealloc_array((ptr), (n), sizeof(*(ptr)));           \
+		&(ptr)[(n)++];                                                \
+	})
+
+#endif
