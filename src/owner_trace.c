@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The tracer: a child that stops one thread, makes it run the calls, puts it back.
+ *
+ * The order of the steps is the proof. Until arch_set_call() nothing of the thread
+ * has changed but dead bytes below its stack pointer. From there on it makes the
+ * call exactly once, returns into the signal frame laid in those bytes, and is
+ * back where it was, tracer or not. So this process may be killed anywhere.
+ *
+ * It is a process of its own because ptrace belongs to one thread, and because
+ * the exit of the tracer is the only thing that lets go of a thread which runs or
+ * is in uninterruptible sleep. While the thread is stopped: no printing, no
+ * allocating, no waiting for anything but that thread.
+ */
+#include "owner_trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/kcmp.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "owner_allow.h"
+#include "seccomp.h"
+#include "util.h"
+
+#define NS_PER_MS 1000000ull
+#define STOP_TIMEOUT (200 * NS_PER_MS)
+#define CALL_TIMEOUT (500 * NS_PER_MS)
+#define SPIN_NS 100000ull	/* longer than a stop takes natively: sleeping costs more */
+#define TICK_USECS 10000	/* how often a blocked wait looks at its deadline */
+#define LIFETIME_SECS 2		/* the kernel then kills us, if even the parent is gone */
+#define SAME_THREAD_TRIES 3
+#define RESTART_TRIES 8
+#define STACK_ROOM 4096
+#define SECCOMP_FILTERS_MAX 64
+
+#ifndef PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG
+#define PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG 0x4211	/* Linux 6.4 */
+#endif
+#define SYSCALL_STOP (SIGTRAP | 0x80)	/* as PTRACE_O_TRACESYSGOOD marks it */
+
+struct tracer {
+	const struct owner_plan *plan;
+	struct owner_shared *shared;
+	uint64_t stop_asked;
+	bool spin;
+	struct arch_context context;
+	struct arch_frame frame;
+	struct sock_filter filter[BPF_MAXINSNS];
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+#ifdef KILLPOINTS
+/* Die here, tool and tracer both, when this is the point that the test chose. */
+static void kill_point(struct tracer *t)
+{
+	const char *chosen = getenv("VHOSTCTL_KILLPOINT");
+
+	if (chosen && (unsigned int)atoi(chosen) == t->shared->kill_points) {
+		kill(getppid(), SIGKILL);
+		kill(getpid(), SIGKILL);
+	}
+	t->shared->kill_points++;
+}
+#else
+static void kill_point(struct tracer *t)
+{
+	(void)t;
+}
+#endif
+
+/* Note a system call that touched the VM, for -v. Passes its result and errno on. */
+static long step(struct tracer *t, const char *what, long result)
+{
+	struct owner_log *log = &t->shared->log;
+	int errnum = errno;
+
+	if (log->n < OWNER_LOG_MAX)
+		log->entries[log->n++] = (struct owner_log_entry){
+			what, now_ns() - t->stop_asked, result, result < 0 ? errnum : 0
+		};
+	kill_point(t);
+	errno = errnum;
+	return result;
+}
+
+static enum owner_outcome fail(struct tracer *t, enum owner_outcome outcome)
+{
+	t->shared->errnum = errno;
+	return outcome;
+}
+
+/* 1: stopped, as @status says. 0: not by the deadline. -1: the thread is gone. */
+static int wait_stop(struct tracer *t, pid_t tid, uint64_t timeout, int *status)
+{
+	uint64_t start = now_ns();
+
+	for (;;) {
+		uint64_t waited = now_ns() - start;
+		bool spin = t->spin && waited < SPIN_NS;
+		pid_t got = waitpid(tid, status, __WALL | (spin ? WNOHANG : 0));
+
+		if (got == tid)
+			return WIFSTOPPED(*status) ? 1 : -1;
+		if (got < 0 && errno != EINTR)
+			return -1;
+		if (waited > timeout)
+			return 0;
+	}
+}
+
+static bool is_event_stop(int status)
+{
+	return status >> 16 == PTRACE_EVENT_STOP;
+}
+
+static void detach(struct tracer *t, pid_t tid, int signal)
+{
+	step(t, "PTRACE_DETACH", ptrace(PTRACE_DETACH, tid, 0, signal));
+	t->shared->log.stopped_ns += now_ns() - t->stop_asked;
+}
+
+/* Is the thread still one of the process that was meant? Its number may have been reused. */
+static bool is_ours(const struct tracer *t, pid_t tid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "task/%d", tid);
+	return faccessat(t->plan->proc_fd, path, F_OK, 0) == 0;
+}
+
+/* In a ptrace-stop of ours when it returns OUTCOME_DONE, free otherwise. */
+static enum owner_outcome stop(struct tracer *t, pid_t tid)
+{
+	int status;
+
+	if (step(t, "PTRACE_SEIZE",
+		 ptrace(PTRACE_SEIZE, tid, 0, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD)) < 0)
+		return fail(t, errno == ESRCH ? OUTCOME_GONE : OUTCOME_DENIED);
+	/* What is seized by mistake is let go by our exit. */
+	if (!is_ours(t, tid))
+		return fail(t, OUTCOME_GONE);
+	t->shared->log.tid = tid;
+	t->shared->log.stops++;
+	t->stop_asked = now_ns();
+	if (step(t, "PTRACE_INTERRUPT", ptrace(PTRACE_INTERRUPT, tid, 0, 0)) < 0)
+		return fail(t, OUTCOME_GONE);
+	switch (wait_stop(t, tid, STOP_TIMEOUT, &status)) {
+	case 0:
+		return fail(t, OUTCOME_NO_STOP);
+	case -1:
+		return fail(t, OUTCOME_GONE);
+	}
+	step(t, "stopped", status >> 8);
+	if (is_event_stop(status))
+		return OUTCOME_DONE;
+	/* A signal comes first. It is delivered as if we had not been there. */
+	detach(t, tid, WSTOPSIG(status) == SYSCALL_STOP ? 0 : WSTOPSIG(status));
+	return OUTCOME_SIGNAL;
+}
+
+static bool in_range(const struct owner_range *r, uint64_t from, uint64_t to)
+{
+	return from >= r->start && to <= r->end;
+}
+
+static int compare_address(const void *key, const void *element)
+{
+	uint64_t addr = *(const uint64_t *)key;
+	const struct owner_range *r = element;
+
+	return addr < r->start ? -1 : addr >= r->end;
+}
+
+/*
+ * The frame must lie in the stack that the thread really runs on: the process's
+ * [stack], or the mapping that also holds its thread-local storage, which is how
+ * libraries lay out a thread's stack. Alternate and coroutine stacks are neither.
+ */
+static bool stack_is_known(const struct tracer *t)
+{
+	uint64_t sp = arch_sp(&t->context), tls = arch_tls(&t->context);
+	uint64_t low = t->frame.addr - STACK_ROOM;
+	const struct owner_range *r;
+
+	if (in_range(&t->plan->main_stack, low, sp))
+		return true;
+	r = bsearch(&low, t->plan->stacks, t->plan->n_stacks, sizeof(*r), compare_address);
+	return r && in_range(r, low, sp) && in_range(r, tls, tls);
+}
+
+/* Interrupted inside a restartable sequence, a thread must not be sent elsewhere. */
+static bool in_rseq(pid_t tid)
+{
+	struct __ptrace_rseq_configuration c = { 0 };
+	uint64_t section = 0;
+	struct iovec local = { &section, sizeof(section) }, remote;
+
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof(c), &c) < 0 || !c.rseq_abi_pointer)
+		return false;
+	remote = (struct iovec){ (void *)(c.rseq_abi_pointer + 8), sizeof(section) }; /* NOLINT */
+	return process_vm_readv(tid, &local, 1, &remote, 1, 0) != sizeof(section) || section;
+}
+
+/* Linux before 6.4 cannot tell (ESRCH, EIO or EINVAL): nothing to go by there. */
+static bool is_dispatched(pid_t tid)
+{
+	struct {
+		uint64_t mode, selector, offset, len;
+	} c = { 0 };
+
+	return ptrace(PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG, tid, sizeof(c), &c) >= 0 && c.mode;
+}
+
+/* What every call of the batch, and the sigreturn after it, would meet in @filter. */
+static bool filter_lets_all(const struct tracer *t, size_t len)
+{
+	struct seccomp_data d;
+
+	for (size_t i = 0; i < t->shared->n; i++) {
+		const struct owner_call *c = &t->shared->calls[i];
+
+		arch_seccomp_ioctl(&t->context, &t->plan->gadgets, &t->frame, c->fd, c->request, &d);
+		if (!seccomp_lets_through(seccomp_run(t->filter, len, &d)))
+			return false;
+		arch_seccomp_sigreturn(&t->context, &t->plan->gadgets, &t->frame, c->fd, c->request,
+				       &d);
+		if (!seccomp_lets_through(seccomp_run(t->filter, len, &d)))
+			return false;
+	}
+	return true;
+}
+
+/* Without the right to read filters: does the thread have any? */
+static bool has_no_seccomp(const struct tracer *t, pid_t tid)
+{
+	char path[48], buf[4096];
+	const char *line;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "task/%d/status", tid);
+	fd = openat(t->plan->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	buf[n] = '\0';
+	line = strstr(buf, "\nSeccomp:\t");
+	return line && line[10] == '0';
+}
+
+static enum owner_outcome check_seccomp(struct tracer *t, pid_t tid)
+{
+	for (unsigned long i = 0; i < SECCOMP_FILTERS_MAX; i++) {
+		long len = step(t, "PTRACE_SECCOMP_GET_FILTER",
+				ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, t->filter));
+
+		if (len < 0) {
+			/*
+			 * ENOENT: past the last. EINVAL: the thread has none, or the kernel
+			 * is built without CONFIG_CHECKPOINT_RESTORE: then /proc decides.
+			 */
+			if ((errno == ENOENT && i) || (errno == EINVAL && !t->plan->has_seccomp) ||
+			    (errno == EACCES && has_no_seccomp(t, tid)))
+				return OUTCOME_DONE;
+			return fail(t, OUTCOME_SECCOMP_UNREAD);
+		}
+		if (!filter_lets_all(t, (size_t)len))
+			return fail(t, OUTCOME_SECCOMP);
+	}
+	errno = E2BIG;
+	return fail(t, OUTCOME_SECCOMP_UNREAD);
+}
+
+/* The fds are looked at as late as can be: their owner may close and open at any time. */
+static bool files_are_same(const struct tracer *t, pid_t tid)
+{
+	for (size_t i = 0; i < t->shared->n; i++) {
+		const struct owner_call *c = &t->shared->calls[i];
+
+		if (i && c[-1].fd == c->fd && c[-1].held_fd == c->held_fd)
+			continue;
+		if (syscall(SYS_kcmp, getpid(), tid, KCMP_FILE, c->held_fd, c->fd) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Everything that can be found wrong while nothing has been touched yet. */
+static enum owner_outcome examine(struct tracer *t, pid_t tid)
+{
+	if (step(t, "read registers", arch_read_context(tid, &t->context)) < 0)
+		return fail(t, OUTCOME_REGISTERS);
+	if (arch_syscall_nr(&t->context) >= 0) {
+		if (!owner_idle_syscall(arch_syscall_nr(&t->context)))
+			return fail(t, OUTCOME_BUSY);
+	} else if (in_rseq(tid)) {
+		return fail(t, OUTCOME_RSEQ);
+	}
+	if (arch_build_frame(&t->context, &t->plan->gadgets, &t->frame) < 0)
+		return fail(t, OUTCOME_REGISTERS);
+	if (!stack_is_known(t))
+		return fail(t, OUTCOME_STACK);
+	if (step(t, "process_vm_readv code", arch_verify_gadgets(tid, &t->plan->gadgets)) < 0)
+		return fail(t, OUTCOME_CODE);
+	if (is_dispatched(tid))
+		return fail(t, OUTCOME_DISPATCH);
+	if (!files_are_same(t, tid))
+		return fail(t, OUTCOME_FD);
+	return check_seccomp(t, tid);
+}
+
+static bool write_vm(struct tracer *t, pid_t tid, uint64_t addr, void *bytes, size_t len)
+{
+	struct iovec local = { bytes, len }, remote = { (void *)addr, len }; /* NOLINT */
+
+	return step(t, "process_vm_writev",
+		    process_vm_writev(tid, &local, 1, &remote, 1, 0)) == (ssize_t)len;
+}
+
+static bool read_vm(struct tracer *t, pid_t tid, uint64_t addr, void *bytes, size_t len)
+{
+	struct iovec local = { bytes, len }, remote = { (void *)addr, len }; /* NOLINT */
+
+	return step(t, "process_vm_readv",
+		    process_vm_readv(tid, &local, 1, &remote, 1, 0)) == (ssize_t)len;
+}
+
+static bool set_sigmask(struct tracer *t, pid_t tid, uint64_t mask)
+{
+	return step(t, "PTRACE_SETSIGMASK",
+		    ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask)) == 0;
+}
+
+/* The one place where registers are set to make a call. */
+static bool set_call(struct tracer *t, pid_t tid, const struct owner_call *c)
+{
+	if (!owner_allows(c->request, c->size)) {
+		errno = EPERM;
+		return false;
+	}
+	return step(t, "PTRACE_SETREGS ioctl",
+		    arch_set_call(tid, &t->context, &t->plan->gadgets, &t->frame, c->fd,
+				  c->request)) == 0;
+}
+
+/*
+ * Let it run to the next system call stop. SIGSTOP cannot be blocked: it is passed
+ * on, and the group stop that follows is run through, to be resumed at the detach.
+ */
+static enum owner_outcome run_to_syscall_stop(struct tracer *t, pid_t tid)
+{
+	int status, signal = 0;
+
+	for (;;) {
+		if (step(t, "PTRACE_SYSCALL", ptrace(PTRACE_SYSCALL, tid, 0, signal)) < 0)
+			return fail(t, OUTCOME_GONE);
+		switch (wait_stop(t, tid, CALL_TIMEOUT, &status)) {
+		case 0:
+			return fail(t, OUTCOME_LOST);
+		case -1:
+			return fail(t, OUTCOME_GONE);
+		}
+		if (WSTOPSIG(status) == SYSCALL_STOP)
+			return OUTCOME_DONE;
+		signal = is_event_stop(status) ? 0 : WSTOPSIG(status);
+	}
+}
+
+/* Results that mean "not done, to be called again": the kernel's ERESTART... numbers. */
+static bool wants_restart(long rc)
+{
+	return rc <= -512 && rc >= -516;
+}
+
+static enum owner_outcome run_call(struct tracer *t, pid_t tid, struct owner_call *c)
+{
+	for (int tries = 0; tries < RESTART_TRIES; tries++) {
+		enum owner_outcome o = run_to_syscall_stop(t, tid);
+		long rc;
+
+		if (o == OUTCOME_DONE)
+			o = run_to_syscall_stop(t, tid);
+		if (o != OUTCOME_DONE)
+			return o;
+		if (step(t, "PTRACE_GETREGS",
+			 arch_call_result(tid, &t->plan->gadgets, &t->frame, &rc)) < 0)
+			return fail(t, OUTCOME_LOST);
+		if (!wants_restart(rc)) {
+			c->result = rc;
+			c->done = read_vm(t, tid, t->frame.arg, c->arg, c->size);
+			return c->done ? OUTCOME_DONE : fail(t, OUTCOME_LOST);
+		}
+		if (!set_call(t, tid, c))
+			return fail(t, OUTCOME_LOST);
+	}
+	c->done = true;
+	c->result = -EINTR;
+	return OUTCOME_DONE;
+}
+
+/*
+ * From the exit stop of a call into get_signal(), where the kernel's own logic will
+ * restart what the thread was interrupted in, once its registers are as they were.
+ */
+static enum owner_outcome to_signal_stop(struct tracer *t, pid_t tid)
+{
+	int status, signal = 0;
+
+	step(t, "PTRACE_INTERRUPT", ptrace(PTRACE_INTERRUPT, tid, 0, 0));
+	for (;;) {
+		if (step(t, "PTRACE_CONT", ptrace(PTRACE_CONT, tid, 0, signal)) < 0)
+			return fail(t, OUTCOME_GONE);
+		switch (wait_stop(t, tid, CALL_TIMEOUT, &status)) {
+		case 0:
+			return fail(t, OUTCOME_LOST);
+		case -1:
+			return fail(t, OUTCOME_GONE);
+		}
+		if (is_event_stop(status))
+			return OUTCOME_DONE;
+		signal = WSTOPSIG(status) == SYSCALL_STOP ? 0 : WSTOPSIG(status);
+	}
+}
+
+static enum owner_outcome put_back(struct tracer *t, pid_t tid)
+{
+	if (!set_sigmask(t, tid, t->context.sigmask) ||
+	    step(t, "PTRACE_SETREGS restore", arch_restore(tid, &t->context)) < 0)
+		return fail(t, OUTCOME_LOST);
+	detach(t, tid, 0);
+	return OUTCOME_DONE;
+}
+
+/*
+ * The thread took too long. If it can still be stopped outside the call, it is put
+ * back as it was; if not, our exit frees it and the frame does the rest.
+ */
+static enum owner_outcome give_up(struct tracer *t, pid_t tid)
+{
+	int status;
+
+	step(t, "PTRACE_INTERRUPT", ptrace(PTRACE_INTERRUPT, tid, 0, 0));
+	if (wait_stop(t, tid, STOP_TIMEOUT, &status) != 1 || !is_event_stop(status) ||
+	    put_back(t, tid) != OUTCOME_DONE)
+		return OUTCOME_LOST;
+	return OUTCOME_NOT_RUN;
+}
+
+/* The first call is committed already; the others follow one by one in the same stop. */
+static enum owner_outcome run_calls(struct tracer *t, pid_t tid)
+{
+	struct owner_call *calls = t->shared->calls;
+
+	for (size_t i = 0; i < t->shared->n; i++) {
+		enum owner_outcome o;
+
+		/* Stopped after a call, so that the way back is open if the next cannot start. */
+		if (i && (!write_vm(t, tid, t->frame.arg, calls[i].arg, calls[i].size) ||
+			  !set_call(t, tid, &calls[i]))) {
+			fail(t, OUTCOME_WRITE);
+			o = to_signal_stop(t, tid);
+			return o == OUTCOME_DONE ? OUTCOME_WRITE : o;
+		}
+		o = run_call(t, tid, &calls[i]);
+		if (o != OUTCOME_DONE)
+			return o;
+	}
+	return to_signal_stop(t, tid);
+}
+
+/* The thread is stopped; it is free again when this returns. */
+static enum owner_outcome commit(struct tracer *t, pid_t tid)
+{
+	struct owner_call *first = &t->shared->calls[0];
+	enum owner_outcome o;
+
+	memcpy(t->frame.bytes + (t->frame.arg - t->frame.addr), first->arg, first->size);
+	o = OUTCOME_WRITE;
+	if (!write_vm(t, tid, t->frame.addr, t->frame.bytes, t->frame.len))
+		goto untouched;
+	/* Sets what is set already, but makes a temporary mask (ppoll's) the plain one. */
+	if (!set_sigmask(t, tid, t->context.sigmask))
+		goto untouched;
+	o = OUTCOME_NOT_ALLOWED;	/* or the thread was killed just now */
+	if (!set_call(t, tid, first))
+		goto untouched;
+	/* After the commit, since a death before it would leave everything blocked. */
+	set_sigmask(t, tid, ~0ull);
+	o = run_calls(t, tid);
+	if (o == OUTCOME_DONE || o == OUTCOME_WRITE)
+		return put_back(t, tid) == OUTCOME_DONE ? o : OUTCOME_LOST;
+	return o == OUTCOME_LOST ? give_up(t, tid) : o;
+
+untouched:
+	fail(t, o);
+	detach(t, tid, 0);
+	return o;
+}
+
+static enum owner_outcome try_thread(struct tracer *t, pid_t tid)
+{
+	enum owner_outcome o;
+
+	t->shared->log.n = 0;
+	t->stop_asked = now_ns();
+	o = stop(t, tid);
+	if (o != OUTCOME_DONE)
+		return o;
+	o = examine(t, tid);
+	if (o == OUTCOME_DONE)
+		return commit(t, tid);
+	detach(t, tid, 0);
+	return o;
+}
+
+static void on_tick(int signal)
+{
+	(void)signal;
+}
+
+/* Bounds for everything: ticks that interrupt a blocked wait, and an end by the kernel. */
+static void set_timers(void)
+{
+	struct sigaction tick = { .sa_handler = on_tick };	/* no SA_RESTART */
+	struct itimerval every = { { 0, TICK_USECS }, { 0, TICK_USECS } };
+	struct sigevent end = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+	struct itimerspec at = { .it_value = { LIFETIME_SECS, 0 } };
+	timer_t timer;
+	sigset_t set;
+
+	sigaction(SIGALRM, &tick, NULL);
+	/* Signals meant to end the tool wait until the thread is back. */
+	sigfillset(&set);
+	sigdelset(&set, SIGALRM);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	if (timer_create(CLOCK_MONOTONIC, &end, &timer) == 0)
+		timer_settime(timer, 0, &at, NULL);
+	setitimer(ITIMER_REAL, &every, NULL);
+}
+
+void owner_trace(const struct owner_plan *plan, pid_t tid, struct owner_shared *shared)
+{
+	/* Static: too large for a stack, and its pages are touched before anything stops. */
+	static struct tracer t;
+	enum owner_outcome o;
+	int tries = SAME_THREAD_TRIES;
+
+	memset(&t, 0, sizeof(t));
+	t.plan = plan;
+	t.shared = shared;
+	t.spin = sysconf(_SC_NPROCESSORS_ONLN) > 1;
+	arch_prepare();
+	set_timers();
+	do {
+		o = try_thread(&t, tid);
+	} while ((o == OUTCOME_SIGNAL || o == OUTCOME_RSEQ) && --tries);
+	shared->outcome = o;
+	_exit(0);
+}
