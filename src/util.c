@@ -22,6 +22,11 @@ void *xcalloc(size_t n, size_t size)
 	return checked(calloc(n ? n : 1, size));
 }
 
+void *xrealloc(void *ptr, size_t size)
+{
+	return checked(realloc(ptr, size));
+}
+
 void *xrealloc_array(void *ptr, size_t n, size_t size)
 {
 	/* Grow when n is 0 or a power of two: amortized doubling without a capacity field. */

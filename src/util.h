@@ -54,6 +54,7 @@ static inline void cleanup_closedir(DIR **d)
  * this size: when it is gone the program says so and ends (see util.c).
  */
 void *xrealloc_array(void *ptr, size_t n, size_t size);
+void *xrealloc(void *ptr, size_t size);
 void *xcalloc(size_t n, size_t size);
 char *xstrdup(const char *s);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -1,2 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Everything that tests: included by the Makefile above.
+
+# Unit tests: each tests/unit/test_X.c is a program that prints TAP.
+UNIT_SRCS := $(wildcard tests/unit/test_*.c)
+UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(BUILD)/unit/%)
+
+$(BUILD)/unit/%: tests/unit/%.c tests/unit/unit.h $(LIB_OBJS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -o $@ $< $(LIB_OBJS) $(LIBS) -lcmocka
+
+-include $(wildcard $(BUILD)/unit/*.d)
+
+# A .log holds the TAP of one program; its last line is "exit STATUS" when that was not 0.
+check-unit: $(UNIT_BINS) ## unit tests
+	@for t in $(UNIT_BINS); do CMOCKA_MESSAGE_OUTPUT=TAP $$t > $$t.log 2>&1 || \
+		{ s=$$?; echo "exit $$s" >> $$t.log; }; done
+	@cat $(UNIT_BINS:%=%.log) | awk '/^ok.*# [Ss][Kk][Ii][Pp]/ { s++; print; next } /^ok/ { p++ } \
+		/^not ok/ { f++ } /^exit / { bad = 1 } !/^ok|^1\.\./ { print } \
+		END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f || bad || !p }'
+
+.PHONY: check-unit
