@@ -361,9 +361,12 @@ static bool set_call(struct tracer *t, pid_t tid, const struct owner_call *c)
 		errno = EPERM;
 		return false;
 	}
-	return step(t, "PTRACE_SETREGS ioctl",
-		    arch_set_call(tid, &t->context, &t->plan->gadgets, &t->frame, c->fd,
-				  c->request)) == 0;
+	if (arch_set_call(tid, &t->context, &t->plan->gadgets, &t->frame, c->fd, c->request) < 0) {
+		step(t, "PTRACE_SETREGS ioctl", -1);
+		return false;
+	}
+	t->shared->committed = true;
+	return step(t, "PTRACE_SETREGS ioctl", 0) == 0;
 }
 
 /*

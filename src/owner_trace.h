@@ -42,8 +42,6 @@ struct owner_range {
 struct owner_plan {
 	pid_t pid;
 	int proc_fd;
-	pid_t tids[OWNER_THREADS_MAX];	/* best first */
-	size_t n_tids;
 	bool has_seccomp;		/* mode 2, as /proc said before */
 	struct arch_gadgets gadgets;
 	struct owner_range main_stack;	/* [stack] */
@@ -57,6 +55,7 @@ struct owner_shared {
 	size_t n;
 	enum owner_outcome outcome;
 	int errnum;
+	bool committed;		/* at least one call was on its way: never try again from the start */
 	struct owner_log log;
 	unsigned int kill_points;	/* passed so far; counted in KILLPOINTS builds only */
 };

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which thread of a VM may be borrowed for a moment. */
+#ifndef OWNER_THREAD_H
+#define OWNER_THREAD_H
+
+#include "owner_trace.h"
+
+struct owner_candidate {
+	pid_t tid;
+	int rank;		/* the lower, the better */
+};
+
+/*
+ * Threads that wait in a system call, best first, at most OWNER_THREADS_MAX.
+ * Returns how many (0: none is idle now), or -1 with @e.
+ */
+int owner_threads(int proc_fd, pid_t pid, enum owner_thread rule, struct owner_candidate *found,
+		  struct error *e);
+
+/* Does a seccomp filter bind the thread, as /proc says? Unreadable counts as yes. */
+bool owner_thread_has_seccomp(int proc_fd, pid_t tid);
+
+#endif
