@@ -15,46 +15,47 @@ typedef struct libscols_line scols_line;
 
 struct column {
 	const char *name;
-	double hint;	/* share of the width, or columns when above 1 */
 	int flags;
+	size_t most;	/* characters of a cell on a terminal; 0: any number */
 };
 
 enum { COL_NAME, COL_FD, COL_BUSYLOOP, COL_WORKER, COL_TID, COL_CPUS, COL_DETAILS };
 
 static const struct column state_columns[] = {
-	[COL_NAME] = { "NAME", 0.2, SCOLS_FL_TREE | SCOLS_FL_TRUNC },
-	[COL_FD] = { "FD", 2, SCOLS_FL_RIGHT },
-	[COL_BUSYLOOP] = { "BUSYLOOP", 5, SCOLS_FL_RIGHT },
-	[COL_WORKER] = { "WORKER", 2, SCOLS_FL_RIGHT },
-	[COL_TID] = { "TID", 5, SCOLS_FL_RIGHT },
-	[COL_CPUS] = { "CPUS", 3, SCOLS_FL_TRUNC },
-	[COL_DETAILS] = { "DETAILS", 0.4, SCOLS_FL_WRAP },
+	[COL_NAME] = { "NAME", SCOLS_FL_TREE, 24 },
+	[COL_FD] = { "FD", SCOLS_FL_RIGHT, 8 },
+	[COL_BUSYLOOP] = { "BUSYLOOP", SCOLS_FL_RIGHT, 0 },
+	[COL_WORKER] = { "WORKER", SCOLS_FL_RIGHT, 0 },
+	[COL_TID] = { "TID", SCOLS_FL_RIGHT, 0 },
+	[COL_CPUS] = { "CPUS", 0, 8 },
+	[COL_DETAILS] = { "DETAILS", SCOLS_FL_TRUNC, 0 },
 };
 
 enum { COL_TARGET, COL_PID, COL_SETTING, COL_BEFORE, COL_AFTER, COL_APPLIED };
 
 static const struct column change_columns[] = {
-	[COL_TARGET] = { "TARGET", 0.3, SCOLS_FL_TRUNC },
-	[COL_PID] = { "PID", 5, SCOLS_FL_RIGHT },
-	[COL_SETTING] = { "SETTING", 12, 0 },
-	[COL_BEFORE] = { "BEFORE", 5, SCOLS_FL_RIGHT },
-	[COL_AFTER] = { "AFTER", 5, SCOLS_FL_RIGHT },
-	[COL_APPLIED] = { "APPLIED", 3, 0 },
+	[COL_TARGET] = { "TARGET", 0, 34 },
+	[COL_PID] = { "PID", SCOLS_FL_RIGHT, 0 },
+	[COL_SETTING] = { "SETTING", 0, 0 },
+	[COL_BEFORE] = { "BEFORE", SCOLS_FL_RIGHT, 0 },
+	[COL_AFTER] = { "AFTER", SCOLS_FL_RIGHT, 0 },
+	[COL_APPLIED] = { "APPLIED", 0, 0 },
 };
 
 struct table {
 	scols_table *scols;
-	bool utf8;
+	const struct column *columns;
+	const struct table_style *style;
 	bool failed;	/* libsmartcols fails for want of memory only */
 };
 
 static void table_init(struct table *t, const struct column *columns, size_t n,
 		       const struct table_style *style)
 {
-	*t = (struct table){ .scols = scols_new_table(), .utf8 = style->utf8 };
+	*t = (struct table){ .scols = scols_new_table(), .columns = columns, .style = style };
 	t->failed = !t->scols;
 	for (size_t i = 0; i < n && !t->failed; i++)
-		t->failed = !scols_table_new_column(t->scols, columns[i].name, columns[i].hint,
+		t->failed = !scols_table_new_column(t->scols, columns[i].name, 0,
 						    columns[i].flags);
 	if (t->failed)
 		return;
@@ -68,12 +69,13 @@ static void table_init(struct table *t, const struct column *columns, size_t n,
 
 static char *table_finish(struct table *t)
 {
-	char *text = NULL;
+	char *text = NULL, *lines = NULL;
 
-	if (t->failed || scols_print_table_to_string(t->scols, &text) != 0)
-		text = NULL;
+	if (!t->failed && scols_print_table_to_string(t->scols, &text) == 0)
+		lines = xasprintf("%s\n", text);
+	free(text);
 	scols_unref_table(t->scols);
-	return text;
+	return lines;
 }
 
 static scols_line *add_line(struct table *t, scols_line *parent)
@@ -84,10 +86,24 @@ static scols_line *add_line(struct table *t, scols_line *parent)
 	return line;
 }
 
+/* Leave @most characters of the escaped @text, of which the last says that more was there. */
+static void cut(char *text, size_t most)
+{
+	uint32_t code;
+	char *at = text;
+
+	for (size_t i = 0; i + 1 < most && *at; i++)
+		at += utf8_decode(at, &code);
+	if (*at && at[utf8_decode(at, &code)])
+		strcpy(at, "~");
+}
+
 static void set(struct table *t, scols_line *line, size_t column, const char *text)
 {
-	_cleanup_free_ char *safe = escape_text(text, t->utf8);
+	_cleanup_free_ char *safe = escape_text(text, t->style->utf8);
 
+	if (t->style->width && t->columns[column].most)
+		cut(safe, t->columns[column].most);
 	if (line)
 		t->failed |= scols_line_set_data(line, column, safe) != 0;
 }
@@ -111,19 +127,6 @@ static void set_int(struct table *t, scols_line *line, size_t column, int64_t va
 		set(t, line, column, "-");
 	else
 		setf(t, line, column, "%" PRId64 "%s", value, unit);
-}
-
-static void add_errors(struct table *t, scols_line *parent, const struct error *errors, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct error *e = &errors[i];
-		_cleanup_free_ char *text = xasprintf("%s%s%s", e->operation,
-						      *e->operation ? ": " : "", e->message);
-		scols_line *line = add_line(t, parent);
-
-		set(t, line, COL_NAME, "error");
-		set(t, line, COL_DETAILS, text);
-	}
 }
 
 /* "req" of "req12", and 12; false for a name that does not end in a number. */
@@ -189,7 +192,10 @@ static void add_queues(struct table *t, scols_line *parent, const struct vm *vm,
 		if (!w)
 			w = find_tid(vm->threads, vm->n_threads, q->worker_tid);
 		setf(t, line, COL_NAME, "%s%s%s", first, last > i ? "-" : "", last > i ? end : "");
-		set_int(t, line, COL_BUSYLOOP, q->busyloop_usecs, "us");
+		if (q->busyloop_usecs == 0)
+			set(t, line, COL_BUSYLOOP, "off");
+		else
+			set_int(t, line, COL_BUSYLOOP, q->busyloop_usecs, "us");
 		set_int(t, line, COL_WORKER, q->worker_id, "");
 		set_int(t, line, COL_TID, q->worker_tid, "");
 		set(t, line, COL_CPUS, w && w->cpus ? w->cpus : "-");
@@ -221,10 +227,10 @@ static void add_device(struct table *t, scols_line *parent, const struct vm *vm,
 {
 	scols_line *line = add_line(t, parent);
 	const char *mode = worker_mode_name(d->worker_mode);
-	_cleanup_free_ char *details = xasprintf("%s%s%s%s%s%s", d->path ? d->path : "-",
-						 d->tap ? ", " : "", d->tap ? d->tap : "",
-						 mode ? ", " : "", mode ? mode : "",
-						 mode ? " workers" : "");
+	_cleanup_free_ char *details = xasprintf("%s%s%s%s%s%s", d->tap ? d->tap : "",
+						 d->tap ? ", " : "", mode ? mode : "",
+						 mode ? " workers, " : "", d->path ? d->path : "-",
+						 d->n_errors ? ", error" : "");
 
 	set(t, line, COL_NAME, d->id);
 	setf(t, line, COL_FD, "%d", d->fd);
@@ -233,7 +239,6 @@ static void add_device(struct table *t, scols_line *parent, const struct vm *vm,
 	for (size_t i = 0; i < d->n_workers; i++)
 		if (!serves_shown_queue(d, d->workers[i].tid))
 			add_worker(t, line, &d->workers[i]);
-	add_errors(t, line, d->errors, d->n_errors);
 }
 
 static void add_tap(struct table *t, scols_line *parent, const struct tap *tap)
@@ -257,7 +262,6 @@ static void add_tap(struct table *t, scols_line *parent, const struct tap *tap)
 	set(t, line, COL_NAME, *tap->ifname ? tap->ifname : "-");
 	set(t, line, COL_FD, fds);
 	set(t, line, COL_DETAILS, details);
-	add_errors(t, line, tap->errors, tap->n_errors);
 }
 
 /* Is thread @tid in a device's part of the tree already? */
@@ -276,8 +280,11 @@ static void add_vm(struct table *t, const struct vm *vm)
 {
 	scols_line *line = add_line(t, NULL);
 
-	set(t, line, COL_NAME, vm->name ? vm->name : "-");
-	setf(t, line, COL_DETAILS, "pid %d, %s", (int)vm->pid, vm->comm);
+	if (vm->name)
+		set(t, line, COL_NAME, vm->name);
+	else
+		setf(t, line, COL_NAME, "%d", (int)vm->pid);
+	setf(t, line, COL_DETAILS, "pid %d%s%s", (int)vm->pid, *vm->comm ? ", " : "", vm->comm);
 	for (size_t i = 0; i < vm->n_devices; i++)
 		add_device(t, line, vm, &vm->devices[i]);
 	for (size_t i = 0; i < vm->n_taps; i++)
@@ -285,31 +292,67 @@ static void add_vm(struct table *t, const struct vm *vm)
 	for (size_t i = 0; i < vm->n_threads; i++)
 		if (!shown(vm, vm->threads[i].tid))
 			add_worker(t, line, &vm->threads[i]);
-	add_errors(t, line, vm->errors, vm->n_errors);
+}
+
+/* A line below the table, as wide as it likes: sentences do not fit in cells. */
+__attribute__((format(printf, 3, 4)))
+static void add_below(char **text, bool utf8, const char *fmt, ...)
+{
+	_cleanup_free_ char *line = NULL, *safe = NULL, *longer = NULL;
+	va_list ap;
+
+	if (!*text)
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&line, fmt, ap) < 0)
+		line = NULL;
+	va_end(ap);
+	safe = escape_text(line ? line : "out of memory", utf8);
+	longer = xasprintf("%s%s\n", *text, safe);
+	free(*text);
+	*text = STEAL_PTR(longer);
+}
+
+static void add_errors(char **text, bool utf8, const struct vm *vm, const char *part,
+		       const struct error *errors, size_t n)
+{
+	char pid[16] = "";
+
+	if (vm)
+		snprintf(pid, sizeof(pid), "%d", (int)vm->pid);
+	for (size_t i = 0; i < n; i++)
+		add_below(text, utf8, "error: %s%s%s%s%s%s%s", vm && vm->name ? vm->name : pid,
+			  *part ? "/" : "", part, vm ? ": " : "", errors[i].operation,
+			  *errors[i].operation ? ": " : "", errors[i].message);
+}
+
+static void add_vm_errors(char **text, bool utf8, const struct vm *vm)
+{
+	for (size_t i = 0; i < vm->n_devices; i++)
+		add_errors(text, utf8, vm, vm->devices[i].id, vm->devices[i].errors,
+			   vm->devices[i].n_errors);
+	for (size_t i = 0; i < vm->n_taps; i++)
+		add_errors(text, utf8, vm, vm->taps[i].ifname, vm->taps[i].errors,
+			   vm->taps[i].n_errors);
+	add_errors(text, utf8, vm, "", vm->errors, vm->n_errors);
 }
 
 char *table_state(const struct state *s, const struct table_style *style)
 {
 	struct table t;
+	char *text;
 
-	if (s->n_vms == 0 && s->n_errors == 0)
-		return xstrdup("no VMs with vhost devices\n");
-	table_init(&t, state_columns, ARRAY_SIZE(state_columns), style);
-	for (size_t i = 0; i < s->n_vms; i++)
-		add_vm(&t, &s->vms[i]);
-	add_errors(&t, NULL, s->errors, s->n_errors);
-	return table_finish(&t);
-}
-
-static char *append_notes(char *text, char *const *notes, size_t n_notes, bool utf8)
-{
-	for (size_t i = 0; text && i < n_notes; i++) {
-		_cleanup_free_ char *safe = escape_text(notes[i], utf8);
-		char *longer = xasprintf("%snote: %s\n", text, safe);
-
-		free(text);
-		text = longer;
+	if (s->n_vms == 0) {
+		text = xstrdup("no VMs with vhost devices\n");
+	} else {
+		table_init(&t, state_columns, ARRAY_SIZE(state_columns), style);
+		for (size_t i = 0; i < s->n_vms; i++)
+			add_vm(&t, &s->vms[i]);
+		text = table_finish(&t);
 	}
+	for (size_t i = 0; i < s->n_vms; i++)
+		add_vm_errors(&text, style->utf8, &s->vms[i]);
+	add_errors(&text, style->utf8, NULL, "", s->errors, s->n_errors);
 	return text;
 }
 
@@ -317,6 +360,7 @@ char *table_changes(const struct changes *c, char *const *notes, size_t n_notes,
 		    const struct table_style *style)
 {
 	struct table t;
+	char *text;
 
 	table_init(&t, change_columns, ARRAY_SIZE(change_columns), style);
 	for (size_t i = 0; i < c->n; i++) {
@@ -330,5 +374,8 @@ char *table_changes(const struct changes *c, char *const *notes, size_t n_notes,
 		set_int(&t, line, COL_AFTER, change->after, "");
 		set(&t, line, COL_APPLIED, change->applied ? "yes" : "no");
 	}
-	return append_notes(table_finish(&t), notes, n_notes, style->utf8);
+	text = table_finish(&t);
+	for (size_t i = 0; i < n_notes; i++)
+		add_below(&text, style->utf8, "note: %s", notes[i]);
+	return text;
 }
