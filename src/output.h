@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The way out for every command: a whole document on ctx->out in the format
+ * asked for, or an error. A text is complete in memory before its first byte
+ * is written, and a write that fails (full disk, closed pipe) is an error.
+ */
+#ifndef OUTPUT_H
+#define OUTPUT_H
+
+#include "command.h"
+#include "state.h"
+
+int output_state(struct context *ctx, const struct state *s, struct error *e);
+
+/* @notes: sentences for the reader ("scsi0 stores the value and ignores it"), may be NULL. */
+int output_changes(struct context *ctx, const char *kernel, const struct changes *c,
+		   char *const *notes, size_t n_notes, struct error *e);
+
+/* Plain text such as help; not silenced by -q. */
+int output_text(struct context *ctx, const char *text, struct error *e);
+
+#endif
