@@ -20,3 +20,14 @@ check-unit: $(UNIT_BINS) ## unit tests
 		END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f || bad || !p }'
 
 .PHONY: check-unit
+
+# Fixtures: programs that stand for a VM. They share nothing with the program that is tested.
+FIXTURES := $(BUILD)/tests/victim
+FIXTURE_CPPFLAGS := -D_GNU_SOURCE -Itests/fixture -isystem src/uapi $(CPPFLAGS)
+
+$(BUILD)/tests/victim: $(wildcard tests/fixture/victim*.c) tests/fixture/victim.h $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(FIXTURE_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c,$^) -lpthread
+
+fixtures: $(FIXTURES) ## build the fixtures of the tests
+.PHONY: fixtures
