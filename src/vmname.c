@@ -47,6 +47,26 @@ static void qemu_name(const char *value, char **name)
 	}
 }
 
+/* -smbios type=1,uuid=X (Proxmox) sets the same uuid as -uuid does; the last one wins. */
+static void smbios_uuid(const char *value, char **uuid)
+{
+	struct keyvals kv = keyvals_start(value, NULL, false);
+	_cleanup_free_ char *found = NULL;
+	bool type1 = false;
+	char *key, *val;
+
+	while (keyvals_next(&kv, &key, &val)) {
+		if (!strcmp(key, "type"))
+			type1 = !strcmp(val, "1");
+		if (!strcmp(key, "uuid") && vmname_is_uuid(val))
+			replace(&found, STEAL_PTR(val));
+		free(val);
+		free(key);
+	}
+	if (type1 && found)
+		replace(uuid, STEAL_PTR(found));
+}
+
 static void parse_qemu(const char *cmdline, size_t len, char **name, char **uuid)
 {
 	const char *option, *value;
@@ -57,6 +77,8 @@ static void parse_qemu(const char *cmdline, size_t len, char **name, char **uuid
 			qemu_name(value, name);
 		else if (value && !strcmp(option, "uuid") && vmname_is_uuid(value))
 			replace(uuid, xstrdup(value));
+		else if (value && !strcmp(option, "smbios"))
+			smbios_uuid(value, uuid);
 	}
 	for (char *c = *uuid; c && *c; c++)
 		*c = (char)tolower((unsigned char)*c);

@@ -54,7 +54,10 @@ static const struct spelling spellings[] = {
 	S(Q "disk.img\0-name\0y", "y", NULL),
 	S(Q "-kernel\0-uuid\0-uuid\0" UUID, NULL, UUID),
 	S("kvm\0-id\0" "100\0-name\0pve,debug-threads=on\0-daemonize\0-smbios\0type=1,uuid=" UUID,
-	  "pve", NULL),
+	  "pve", UUID),
+	S(Q "-uuid\0" "11111111-bbbb-cccc-dddd-eeeeeeeeeeef\0-smbios\0uuid=" UUID ",type=1", NULL, UUID),
+	S(Q "-smbios\0type=1,uuid=11111111-bbbb-cccc-dddd-eeeeeeeeeeef\0-uuid\0" UUID, NULL, UUID),
+	S(Q "-smbios\0type=2,serial=x\0-smbios\0type=1,manufacturer=y", NULL, NULL),
 	S("qemu-kvm\0-name\0guest=a", "a", NULL),
 	S("/opt/vmm/launcher\0-machine\0q35\0-append\0-name\0--name\0guest=b", "b", NULL),
 	/* others */
