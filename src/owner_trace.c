@@ -12,13 +12,10 @@
  * is in uninterruptible sleep. While the thread is stopped: no printing, no
  * allocating, no waiting for anything but that thread.
  */
-#include "owner_trace.h"
+#include "owner_tracer.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/kcmp.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +29,6 @@
 #include <unistd.h>
 
 #include "owner_allow.h"
-#include "seccomp.h"
 #include "util.h"
 
 #define NS_PER_MS 1000000ull
@@ -43,23 +39,8 @@
 #define LIFETIME_SECS 2		/* the kernel then kills us, if even the parent is gone */
 #define SAME_THREAD_TRIES 3
 #define RESTART_TRIES 8
-#define STACK_ROOM 4096
-#define SECCOMP_FILTERS_MAX 64
 
-#ifndef PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG
-#define PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG 0x4211	/* Linux 6.4 */
-#endif
 #define SYSCALL_STOP (SIGTRAP | 0x80)	/* as PTRACE_O_TRACESYSGOOD marks it */
-
-struct tracer {
-	const struct owner_plan *plan;
-	struct owner_shared *shared;
-	uint64_t stop_asked;
-	bool spin;
-	struct arch_context context;
-	struct arch_frame frame;
-	struct sock_filter filter[BPF_MAXINSNS];
-};
 
 static uint64_t now_ns(void)
 {
@@ -88,8 +69,7 @@ static void kill_point(struct tracer *t)
 }
 #endif
 
-/* Note a system call that touched the VM, for -v. Passes its result and errno on. */
-static long step(struct tracer *t, const char *what, long result)
+long tracer_step(struct tracer *t, const char *what, long result)
 {
 	struct owner_log *log = &t->shared->log;
 	int errnum = errno;
@@ -103,7 +83,7 @@ static long step(struct tracer *t, const char *what, long result)
 	return result;
 }
 
-static enum owner_outcome fail(struct tracer *t, enum owner_outcome outcome)
+enum owner_outcome tracer_fail(struct tracer *t, enum owner_outcome outcome)
 {
 	t->shared->errnum = errno;
 	return outcome;
@@ -135,7 +115,7 @@ static bool is_event_stop(int status)
 
 static void detach(struct tracer *t, pid_t tid, int signal)
 {
-	step(t, "PTRACE_DETACH", ptrace(PTRACE_DETACH, tid, 0, signal));
+	tracer_step(t, "PTRACE_DETACH", ptrace(PTRACE_DETACH, tid, 0, signal));
 	t->shared->log.stopped_ns += now_ns() - t->stop_asked;
 }
 
@@ -153,24 +133,24 @@ static enum owner_outcome stop(struct tracer *t, pid_t tid)
 {
 	int status;
 
-	if (step(t, "PTRACE_SEIZE",
+	if (tracer_step(t, "PTRACE_SEIZE",
 		 ptrace(PTRACE_SEIZE, tid, 0, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD)) < 0)
-		return fail(t, errno == ESRCH ? OUTCOME_GONE : OUTCOME_DENIED);
+		return tracer_fail(t, errno == ESRCH ? OUTCOME_GONE : OUTCOME_DENIED);
 	/* What is seized by mistake is let go by our exit. */
 	if (!is_ours(t, tid))
-		return fail(t, OUTCOME_GONE);
+		return tracer_fail(t, OUTCOME_GONE);
 	t->shared->log.tid = tid;
 	t->shared->log.stops++;
 	t->stop_asked = now_ns();
-	if (step(t, "PTRACE_INTERRUPT", ptrace(PTRACE_INTERRUPT, tid, 0, 0)) < 0)
-		return fail(t, OUTCOME_GONE);
+	if (tracer_step(t, "PTRACE_INTERRUPT", ptrace(PTRACE_INTERRUPT, tid, 0, 0)) < 0)
+		return tracer_fail(t, OUTCOME_GONE);
 	switch (wait_stop(t, tid, STOP_TIMEOUT, &status)) {
 	case 0:
-		return fail(t, OUTCOME_NO_STOP);
+		return tracer_fail(t, OUTCOME_NO_STOP);
 	case -1:
-		return fail(t, OUTCOME_GONE);
+		return tracer_fail(t, OUTCOME_GONE);
 	}
-	step(t, "stopped", status >> 8);
+	tracer_step(t, "stopped", status >> 8);
 	if (is_event_stop(status))
 		return OUTCOME_DONE;
 	/* A signal comes first. It is delivered as if we had not been there. */
@@ -178,165 +158,11 @@ static enum owner_outcome stop(struct tracer *t, pid_t tid)
 	return OUTCOME_SIGNAL;
 }
 
-static bool in_range(const struct owner_range *r, uint64_t from, uint64_t to)
-{
-	return from >= r->start && to <= r->end;
-}
-
-static int compare_address(const void *key, const void *element)
-{
-	uint64_t addr = *(const uint64_t *)key;
-	const struct owner_range *r = element;
-
-	return addr < r->start ? -1 : addr >= r->end;
-}
-
-/*
- * The frame must lie in the stack that the thread really runs on: the process's
- * [stack], or the mapping that also holds its thread-local storage, which is how
- * libraries lay out a thread's stack. Alternate and coroutine stacks are neither.
- */
-static bool stack_is_known(const struct tracer *t)
-{
-	uint64_t sp = arch_sp(&t->context), tls = arch_tls(&t->context);
-	uint64_t low = t->frame.addr - STACK_ROOM;
-	const struct owner_range *r;
-
-	if (in_range(&t->plan->main_stack, low, sp))
-		return true;
-	r = bsearch(&low, t->plan->stacks, t->plan->n_stacks, sizeof(*r), compare_address);
-	return r && in_range(r, low, sp) && in_range(r, tls, tls);
-}
-
-/* Interrupted inside a restartable sequence, a thread must not be sent elsewhere. */
-static bool in_rseq(pid_t tid)
-{
-	struct __ptrace_rseq_configuration c = { 0 };
-	uint64_t section = 0;
-	struct iovec local = { &section, sizeof(section) }, remote;
-
-	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof(c), &c) < 0 || !c.rseq_abi_pointer)
-		return false;
-	remote = (struct iovec){ (void *)(c.rseq_abi_pointer + 8), sizeof(section) }; /* NOLINT */
-	return process_vm_readv(tid, &local, 1, &remote, 1, 0) != sizeof(section) || section;
-}
-
-/* Linux before 6.4 cannot tell (ESRCH, EIO or EINVAL): nothing to go by there. */
-static bool is_dispatched(pid_t tid)
-{
-	struct {
-		uint64_t mode, selector, offset, len;
-	} c = { 0 };
-
-	return ptrace(PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG, tid, sizeof(c), &c) >= 0 && c.mode;
-}
-
-/* What every call of the batch, and the sigreturn after it, would meet in @filter. */
-static bool filter_lets_all(const struct tracer *t, size_t len)
-{
-	struct seccomp_data d;
-
-	for (size_t i = 0; i < t->shared->n; i++) {
-		const struct owner_call *c = &t->shared->calls[i];
-
-		arch_seccomp_ioctl(&t->context, &t->plan->gadgets, &t->frame, c->fd, c->request, &d);
-		if (!seccomp_lets_through(seccomp_run(t->filter, len, &d)))
-			return false;
-		arch_seccomp_sigreturn(&t->context, &t->plan->gadgets, &t->frame, c->fd, c->request,
-				       &d);
-		if (!seccomp_lets_through(seccomp_run(t->filter, len, &d)))
-			return false;
-	}
-	return true;
-}
-
-/* Without the right to read filters: does the thread have any? */
-static bool has_no_seccomp(const struct tracer *t, pid_t tid)
-{
-	char path[48], buf[4096];
-	const char *line;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "task/%d/status", tid);
-	fd = openat(t->plan->proc_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, buf, sizeof(buf) - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	buf[n] = '\0';
-	line = strstr(buf, "\nSeccomp:\t");
-	return line && line[10] == '0';
-}
-
-static enum owner_outcome check_seccomp(struct tracer *t, pid_t tid)
-{
-	for (unsigned long i = 0; i < SECCOMP_FILTERS_MAX; i++) {
-		long len = step(t, "PTRACE_SECCOMP_GET_FILTER",
-				ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, t->filter));
-
-		if (len < 0) {
-			/*
-			 * ENOENT: past the last. EINVAL: the thread has none, or the kernel
-			 * is built without CONFIG_CHECKPOINT_RESTORE: then /proc decides.
-			 */
-			if ((errno == ENOENT && i) || (errno == EINVAL && !t->plan->has_seccomp) ||
-			    (errno == EACCES && has_no_seccomp(t, tid)))
-				return OUTCOME_DONE;
-			return fail(t, OUTCOME_SECCOMP_UNREAD);
-		}
-		if (!filter_lets_all(t, (size_t)len))
-			return fail(t, OUTCOME_SECCOMP);
-	}
-	errno = E2BIG;
-	return fail(t, OUTCOME_SECCOMP_UNREAD);
-}
-
-/* The fds are looked at as late as can be: their owner may close and open at any time. */
-static bool files_are_same(const struct tracer *t, pid_t tid)
-{
-	for (size_t i = 0; i < t->shared->n; i++) {
-		const struct owner_call *c = &t->shared->calls[i];
-
-		if (i && c[-1].fd == c->fd && c[-1].held_fd == c->held_fd)
-			continue;
-		if (syscall(SYS_kcmp, getpid(), tid, KCMP_FILE, c->held_fd, c->fd) != 0)
-			return false;
-	}
-	return true;
-}
-
-/* Everything that can be found wrong while nothing has been touched yet. */
-static enum owner_outcome examine(struct tracer *t, pid_t tid)
-{
-	if (step(t, "read registers", arch_read_context(tid, &t->context)) < 0)
-		return fail(t, OUTCOME_REGISTERS);
-	if (arch_syscall_nr(&t->context) >= 0) {
-		if (!owner_idle_syscall(arch_syscall_nr(&t->context)))
-			return fail(t, OUTCOME_BUSY);
-	} else if (in_rseq(tid)) {
-		return fail(t, OUTCOME_RSEQ);
-	}
-	if (arch_build_frame(&t->context, &t->plan->gadgets, &t->frame) < 0)
-		return fail(t, OUTCOME_REGISTERS);
-	if (!stack_is_known(t))
-		return fail(t, OUTCOME_STACK);
-	if (step(t, "process_vm_readv code", arch_verify_gadgets(tid, &t->plan->gadgets)) < 0)
-		return fail(t, OUTCOME_CODE);
-	if (is_dispatched(tid))
-		return fail(t, OUTCOME_DISPATCH);
-	if (!files_are_same(t, tid))
-		return fail(t, OUTCOME_FD);
-	return check_seccomp(t, tid);
-}
-
 static bool write_vm(struct tracer *t, pid_t tid, uint64_t addr, void *bytes, size_t len)
 {
 	struct iovec local = { bytes, len }, remote = { (void *)addr, len }; /* NOLINT */
 
-	return step(t, "process_vm_writev",
+	return tracer_step(t, "process_vm_writev",
 		    process_vm_writev(tid, &local, 1, &remote, 1, 0)) == (ssize_t)len;
 }
 
@@ -344,13 +170,13 @@ static bool read_vm(struct tracer *t, pid_t tid, uint64_t addr, void *bytes, siz
 {
 	struct iovec local = { bytes, len }, remote = { (void *)addr, len }; /* NOLINT */
 
-	return step(t, "process_vm_readv",
+	return tracer_step(t, "process_vm_readv",
 		    process_vm_readv(tid, &local, 1, &remote, 1, 0)) == (ssize_t)len;
 }
 
 static bool set_sigmask(struct tracer *t, pid_t tid, uint64_t mask)
 {
-	return step(t, "PTRACE_SETSIGMASK",
+	return tracer_step(t, "PTRACE_SETSIGMASK",
 		    ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask)) == 0;
 }
 
@@ -362,11 +188,11 @@ static bool set_call(struct tracer *t, pid_t tid, const struct owner_call *c)
 		return false;
 	}
 	if (arch_set_call(tid, &t->context, &t->plan->gadgets, &t->frame, c->fd, c->request) < 0) {
-		step(t, "PTRACE_SETREGS ioctl", -1);
+		tracer_step(t, "PTRACE_SETREGS ioctl", -1);
 		return false;
 	}
 	t->shared->committed = true;
-	return step(t, "PTRACE_SETREGS ioctl", 0) == 0;
+	return tracer_step(t, "PTRACE_SETREGS ioctl", 0) == 0;
 }
 
 /*
@@ -378,13 +204,13 @@ static enum owner_outcome run_to_syscall_stop(struct tracer *t, pid_t tid)
 	int status, signal = 0;
 
 	for (;;) {
-		if (step(t, "PTRACE_SYSCALL", ptrace(PTRACE_SYSCALL, tid, 0, signal)) < 0)
-			return fail(t, OUTCOME_GONE);
+		if (tracer_step(t, "PTRACE_SYSCALL", ptrace(PTRACE_SYSCALL, tid, 0, signal)) < 0)
+			return tracer_fail(t, OUTCOME_GONE);
 		switch (wait_stop(t, tid, CALL_TIMEOUT, &status)) {
 		case 0:
-			return fail(t, OUTCOME_LOST);
+			return tracer_fail(t, OUTCOME_LOST);
 		case -1:
-			return fail(t, OUTCOME_GONE);
+			return tracer_fail(t, OUTCOME_GONE);
 		}
 		if (WSTOPSIG(status) == SYSCALL_STOP)
 			return OUTCOME_DONE;
@@ -408,16 +234,16 @@ static enum owner_outcome run_call(struct tracer *t, pid_t tid, struct owner_cal
 			o = run_to_syscall_stop(t, tid);
 		if (o != OUTCOME_DONE)
 			return o;
-		if (step(t, "PTRACE_GETREGS",
+		if (tracer_step(t, "PTRACE_GETREGS",
 			 arch_call_result(tid, &t->plan->gadgets, &t->frame, &rc)) < 0)
-			return fail(t, OUTCOME_LOST);
+			return tracer_fail(t, OUTCOME_LOST);
 		if (!wants_restart(rc)) {
 			c->result = rc;
 			c->done = read_vm(t, tid, t->frame.arg, c->arg, c->size);
-			return c->done ? OUTCOME_DONE : fail(t, OUTCOME_LOST);
+			return c->done ? OUTCOME_DONE : tracer_fail(t, OUTCOME_LOST);
 		}
 		if (!set_call(t, tid, c))
-			return fail(t, OUTCOME_LOST);
+			return tracer_fail(t, OUTCOME_LOST);
 	}
 	c->done = true;
 	c->result = -EINTR;
@@ -432,15 +258,15 @@ static enum owner_outcome to_signal_stop(struct tracer *t, pid_t tid)
 {
 	int status, signal = 0;
 
-	step(t, "PTRACE_INTERRUPT", ptrace(PTRACE_INTERRUPT, tid, 0, 0));
+	tracer_step(t, "PTRACE_INTERRUPT", ptrace(PTRACE_INTERRUPT, tid, 0, 0));
 	for (;;) {
-		if (step(t, "PTRACE_CONT", ptrace(PTRACE_CONT, tid, 0, signal)) < 0)
-			return fail(t, OUTCOME_GONE);
+		if (tracer_step(t, "PTRACE_CONT", ptrace(PTRACE_CONT, tid, 0, signal)) < 0)
+			return tracer_fail(t, OUTCOME_GONE);
 		switch (wait_stop(t, tid, CALL_TIMEOUT, &status)) {
 		case 0:
-			return fail(t, OUTCOME_LOST);
+			return tracer_fail(t, OUTCOME_LOST);
 		case -1:
-			return fail(t, OUTCOME_GONE);
+			return tracer_fail(t, OUTCOME_GONE);
 		}
 		if (is_event_stop(status))
 			return OUTCOME_DONE;
@@ -451,8 +277,8 @@ static enum owner_outcome to_signal_stop(struct tracer *t, pid_t tid)
 static enum owner_outcome put_back(struct tracer *t, pid_t tid)
 {
 	if (!set_sigmask(t, tid, t->context.sigmask) ||
-	    step(t, "PTRACE_SETREGS restore", arch_restore(tid, &t->context)) < 0)
-		return fail(t, OUTCOME_LOST);
+	    tracer_step(t, "PTRACE_SETREGS restore", arch_restore(tid, &t->context)) < 0)
+		return tracer_fail(t, OUTCOME_LOST);
 	detach(t, tid, 0);
 	return OUTCOME_DONE;
 }
@@ -465,7 +291,7 @@ static enum owner_outcome give_up(struct tracer *t, pid_t tid)
 {
 	int status;
 
-	step(t, "PTRACE_INTERRUPT", ptrace(PTRACE_INTERRUPT, tid, 0, 0));
+	tracer_step(t, "PTRACE_INTERRUPT", ptrace(PTRACE_INTERRUPT, tid, 0, 0));
 	if (wait_stop(t, tid, STOP_TIMEOUT, &status) != 1 || !is_event_stop(status) ||
 	    put_back(t, tid) != OUTCOME_DONE)
 		return OUTCOME_LOST;
@@ -483,7 +309,7 @@ static enum owner_outcome run_calls(struct tracer *t, pid_t tid)
 		/* Stopped after a call, so that the way back is open if the next cannot start. */
 		if (i && (!write_vm(t, tid, t->frame.arg, calls[i].arg, calls[i].size) ||
 			  !set_call(t, tid, &calls[i]))) {
-			fail(t, OUTCOME_WRITE);
+			tracer_fail(t, OUTCOME_WRITE);
 			o = to_signal_stop(t, tid);
 			return o == OUTCOME_DONE ? OUTCOME_WRITE : o;
 		}
@@ -518,7 +344,7 @@ static enum owner_outcome commit(struct tracer *t, pid_t tid)
 	return o == OUTCOME_LOST ? give_up(t, tid) : o;
 
 untouched:
-	fail(t, o);
+	tracer_fail(t, o);
 	detach(t, tid, 0);
 	return o;
 }
@@ -532,7 +358,7 @@ static enum owner_outcome try_thread(struct tracer *t, pid_t tid)
 	o = stop(t, tid);
 	if (o != OUTCOME_DONE)
 		return o;
-	o = examine(t, tid);
+	o = tracer_examine(t, tid);
 	if (o == OUTCOME_DONE)
 		return commit(t, tid);
 	detach(t, tid, 0);

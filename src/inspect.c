@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "inspect.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "device.h"
+#include "util.h"
+#include "vhost.h"
+
+/* Past any real device: max_io_vqs of vhost_scsi allows 1024, and two more. */
+#define QUEUES_MAX 1026
+
+struct ops {
+	struct vhost_op *items;
+	size_t n;
+};
+
+static void note_error(struct device *d, const struct error *e)
+{
+	*ARRAY_ADD(d->errors, d->n_errors) = *e;
+}
+
+static void add_queue(struct device *d, unsigned int index)
+{
+	struct queue *q = ARRAY_ADD(d->queues, d->n_queues);
+
+	q->index = index;
+	queue_name(d->kind, index, q->name);
+	q->busyloop_usecs = q->worker_id = q->worker_tid = UNKNOWN;
+}
+
+/* Kinds with a fixed number of queues have one worker, id 0: no kernel lets them have more. */
+static void add_fixed_queues(struct device *d)
+{
+	unsigned int n = vhost_queue_count(d->kind);
+
+	for (unsigned int i = 0; i < n; i++) {
+		add_queue(d, i);
+		d->queues[i].worker_id = 0;
+	}
+	d->queues_known = n > 0;
+}
+
+static void add_op(struct ops *ops, const struct device *d, enum vhost_verb verb,
+		   unsigned int index)
+{
+	*ARRAY_ADD(ops->items, ops->n) =
+		(struct vhost_op){ .device = d, .verb = verb, .index = index };
+}
+
+/*
+ * How many queues a vhost-scsi has is a parameter of its module and no call tells it: it
+ * is asked for as many as one stop carries beside the rest, then for more while there
+ * are more.
+ */
+static void add_worker_ops(struct ops *ops, const struct device *d, unsigned int from)
+{
+	for (unsigned int i = 0; i < OWNER_BATCH && from + i < QUEUES_MAX; i++)
+		add_op(ops, d, VHOST_WORKER_GET, from + i);
+}
+
+static struct queue *queue_of(struct device *d, unsigned int index)
+{
+	return index < d->n_queues ? &d->queues[index] : NULL;
+}
+
+static void take_worker(struct device *d, const struct vhost_op *op)
+{
+	if (!queue_of(d, op->index))
+		add_queue(d, op->index);
+	d->queues[op->index].worker_id = op->value;
+	d->queues_known = true;
+}
+
+/*
+ * One answer into the model. ENOBUFS ends a device's queues. Where a kernel has no
+ * worker calls (before 6.5), how many queues there are stays unknown.
+ */
+static void take_answer(struct vm *vm, const struct vhost_op *op)
+{
+	struct device *d = &vm->devices[op->device - vm->devices];
+	struct error e;
+
+	if (!op->done || op->errnum == ENOBUFS)
+		return;
+	if (op->errnum && op->verb == VHOST_WORKER_GET &&
+	    (op->errnum == ENOTTY || op->errnum == EINVAL) && op->index)
+		return;
+	if (op->errnum) {
+		vhost_explain(op, &e);
+		note_error(d, &e);
+	} else if (op->verb == VHOST_BUSYLOOP_GET) {
+		d->queues[op->index].busyloop_usecs = op->value;
+	} else {
+		take_worker(d, op);
+	}
+}
+
+static int run_ops(const struct vm_ref *ref, struct vm *vm, struct ops *ops,
+		   struct owner_log *log, struct error *e)
+{
+	int ret = vhost_run(ref, OWNER_THREAD_ANY, ops->items, ops->n, log, e);
+
+	for (size_t i = 0; i < ops->n; i++)
+		take_answer(vm, &ops->items[i]);
+	return ret;
+}
+
+/* Did the last question about @d's queues still find one? */
+static bool has_more_queues(const struct device *d, const struct ops *ops)
+{
+	const struct vhost_op *last = NULL;
+
+	for (size_t i = 0; i < ops->n; i++)
+		if (ops->items[i].device == d && ops->items[i].verb == VHOST_WORKER_GET)
+			last = &ops->items[i];
+	return last && last->done && !last->errnum && last->index + 1 < QUEUES_MAX;
+}
+
+static int ask_first(const struct vm_ref *ref, struct vm *vm, struct ops *ops,
+		     struct owner_log *log, struct error *e)
+{
+	for (size_t i = 0; i < vm->n_devices; i++) {
+		struct device *d = &vm->devices[i];
+
+		add_fixed_queues(d);
+		for (size_t q = 0; vhost_uses_busyloop(d->kind) && q < d->n_queues; q++)
+			add_op(ops, d, VHOST_BUSYLOOP_GET, d->queues[q].index);
+	}
+	for (size_t i = 0; i < vm->n_devices; i++)
+		if (vm->devices[i].kind == DEVICE_SCSI)
+			add_worker_ops(ops, &vm->devices[i], 0);
+	return run_ops(ref, vm, ops, log, e);
+}
+
+static int ask_more(const struct vm_ref *ref, struct vm *vm, struct ops *asked,
+		    struct owner_log *log, struct error *e)
+{
+	for (;;) {
+		struct ops more = { 0 };
+		int ret;
+
+		for (size_t i = 0; i < vm->n_devices; i++)
+			if (has_more_queues(&vm->devices[i], asked))
+				add_worker_ops(&more, &vm->devices[i],
+					       (unsigned int)vm->devices[i].n_queues);
+		if (!more.n)
+			return 0;
+		ret = run_ops(ref, vm, &more, log, e);
+		free(asked->items);
+		*asked = more;
+		if (ret < 0)
+			return -1;
+	}
+}
+
+/* Which queues each worker id serves, as the answers have it. */
+static void group_workers(struct device *d)
+{
+	if (!d->queues_known || (d->n_queues && d->queues[0].worker_id == UNKNOWN))
+		return;
+	for (size_t i = 0; i < d->n_queues; i++) {
+		struct worker *w = NULL;
+
+		for (size_t k = 0; k < d->n_workers && !w; k++)
+			if (d->workers[k].id == d->queues[i].worker_id)
+				w = &d->workers[k];
+		if (!w) {
+			w = ARRAY_ADD(d->workers, d->n_workers);
+			w->id = d->queues[i].worker_id;
+			w->tid = w->nice = w->cpu_ns = UNKNOWN;
+		}
+		*ARRAY_ADD(w->queues, w->n_queues) = d->queues[i].index;
+	}
+	d->workers_known = true;
+}
+
+static void copy_thread(struct worker *w, const struct worker *thread)
+{
+	w->tid = thread->tid;
+	memcpy(w->comm, thread->comm, sizeof(w->comm));
+	w->mode = thread->mode;
+	w->cpus = thread->cpus ? xstrdup(thread->cpus) : NULL;
+	memcpy(w->policy, thread->policy, sizeof(w->policy));
+	w->nice = thread->nice;
+	w->cgroup = thread->cgroup ? xstrdup(thread->cgroup) : NULL;
+	w->cpu_ns = thread->cpu_ns;
+}
+
+/*
+ * All workers of a VM have the same name, so a thread is known to be a device's only
+ * when there is one of each: one device, one worker, one thread.
+ */
+static void pair_sole_thread(struct vm *vm)
+{
+	struct device *d = &vm->devices[0];
+
+	if (vm->n_devices != 1 || vm->n_threads != 1 || d->n_workers != 1)
+		return;
+	copy_thread(&d->workers[0], &vm->threads[0]);
+	for (size_t i = 0; i < d->n_queues; i++)
+		d->queues[i].worker_tid = vm->threads[0].tid;
+}
+
+static void read_features(const struct vm_ref *ref, struct device *d)
+{
+	struct error e = ERROR_INIT;
+	_cleanup_close_ int fd = device_borrow(ref, d, &e);
+
+	if (fd < 0 || device_read_features(fd, d, &e) < 0)
+		note_error(d, &e);
+}
+
+int inspect_vm(struct vm *vm, struct owner_log *log, struct error *e)
+{
+	struct vm_ref ref = VM_REF_INIT;
+	struct ops ops = { 0 };
+	int ret = vm_hold(&ref, vm->pid, vm->start_time, e);
+
+	if (ret == 0) {
+		for (size_t i = 0; i < vm->n_devices; i++)
+			read_features(&ref, &vm->devices[i]);
+		ret = ask_first(&ref, vm, &ops, log, e);
+		if (ret == 0)
+			ret = ask_more(&ref, vm, &ops, log, e);
+		free(ops.items);
+		vm_release(&ref);
+	}
+	for (size_t i = 0; i < vm->n_devices; i++)
+		group_workers(&vm->devices[i]);
+	if (vm->n_devices)
+		pair_sole_thread(vm);
+	return ret;
+}

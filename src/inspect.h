@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fill in what a scan cannot see: features (asked plainly, nobody stops), then
+ * queues and their workers, which only the owner may ask.
+ */
+#ifndef INSPECT_H
+#define INSPECT_H
+
+#include "owner.h"
+#include "state.h"
+
+/*
+ * Everything of one VM that ioctls tell, in one stop unless a device has very many
+ * queues. What fails for one device is noted in that device's errors. -1 with @e when
+ * nothing behind the owner check could be read; what was read before stays.
+ */
+int inspect_vm(struct vm *vm, struct owner_log *log, struct error *e);
+
+#endif

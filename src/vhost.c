@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "vhost.h"
+
+#include <errno.h>
+#include <linux/vhost.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "device.h"
+#include "util.h"
+
+static const struct {
+	unsigned int request;
+	const char *operation;
+} verbs[] = {
+	[VHOST_BUSYLOOP_GET] = { VHOST_GET_VRING_BUSYLOOP_TIMEOUT, "read the busy-loop timeout" },
+	[VHOST_BUSYLOOP_SET] = { VHOST_SET_VRING_BUSYLOOP_TIMEOUT, "set the busy-loop timeout" },
+	[VHOST_WORKER_GET] = { VHOST_GET_VRING_WORKER, "read the queue's worker" },
+};
+
+/* All requests above take two u32: the queue's index and a value. */
+struct vring_arg {
+	uint32_t index, value;
+};
+_Static_assert(sizeof(struct vring_arg) == sizeof(struct vhost_vring_state), "same layout");
+_Static_assert(sizeof(struct vring_arg) == sizeof(struct vhost_vring_worker), "same layout");
+_Static_assert(sizeof(struct vring_arg) <= OWNER_ARG_MAX, "fits in a call");
+
+/* Duplicates of the devices' fds, held while the calls run and no longer. */
+struct borrowed {
+	const struct device *device;
+	int fd;
+	bool plain;		/* this kernel lets us ask without being the owner */
+};
+
+static void give_back(struct borrowed *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		close(b[i].fd);
+	free(b);
+}
+
+static struct borrowed *find_borrowed(struct borrowed *b, size_t n, const struct device *d)
+{
+	for (size_t i = 0; i < n; i++)
+		if (b[i].device == d)
+			return &b[i];
+	return NULL;
+}
+
+static void ask_plainly(const struct borrowed *b, struct vhost_op *op)
+{
+	struct vring_arg arg = { op->index, op->value };
+
+	op->errnum = ioctl(b->fd, verbs[op->verb].request, &arg) < 0 ? errno : 0;
+	op->done = true;
+	op->value = arg.value;
+}
+
+/* Borrow @op's device if it is not yet, and find out whether a plain call will do. */
+static struct borrowed *borrow_for(const struct vm_ref *vm, struct vhost_op *op,
+				   struct borrowed **list, size_t *n, struct error *e)
+{
+	struct borrowed *b = find_borrowed(*list, *n, op->device);
+	int fd;
+
+	if (b)
+		return b;
+	fd = device_borrow(vm, op->device, e);
+	if (fd < 0)
+		return NULL;
+	b = ARRAY_ADD(*list, *n);
+	b->device = op->device;
+	b->fd = fd;
+	ask_plainly(b, op);
+	b->plain = op->errnum != EPERM;
+	op->done = b->plain;
+	return b;
+}
+
+static int run_in_owner(const struct vm_ref *vm, enum owner_thread rule, struct vhost_op *ops,
+			size_t n, struct borrowed *b, size_t n_b, struct owner_log *log,
+			struct error *e)
+{
+	_cleanup_free_ struct owner_call *calls = xcalloc(n, sizeof(*calls));
+	size_t n_calls = 0;
+	int ret;
+
+	for (size_t i = 0; i < n; i++) {
+		struct owner_call *c = &calls[n_calls];
+		struct vring_arg arg = { ops[i].index, ops[i].value };
+
+		if (ops[i].done)
+			continue;
+		c->fd = ops[i].device->fd;
+		c->held_fd = find_borrowed(b, n_b, ops[i].device)->fd;
+		c->request = verbs[ops[i].verb].request;
+		c->size = sizeof(arg);
+		memcpy(c->arg, &arg, sizeof(arg));
+		n_calls++;
+	}
+	ret = n_calls ? owner_run(vm->pid, vm->proc_fd, rule, calls, n_calls, log, e) : 0;
+	for (size_t i = 0, k = 0; i < n && k < n_calls; i++) {
+		const struct owner_call *c = &calls[k];
+		struct vring_arg arg;
+
+		if (ops[i].done)
+			continue;
+		memcpy(&arg, c->arg, sizeof(arg));
+		ops[i].done = c->done;
+		ops[i].errnum = c->done && c->result < 0 ? (int)-c->result : 0;
+		ops[i].value = arg.value;
+		k++;
+	}
+	return ret;
+}
+
+int vhost_run(const struct vm_ref *vm, enum owner_thread rule, struct vhost_op *ops, size_t n,
+	      struct owner_log *log, struct error *e)
+{
+	struct borrowed *list = NULL;
+	size_t n_list = 0;
+	int ret = vm_recheck(vm, e);
+
+	for (size_t i = 0; i < n; i++)
+		ops[i].done = false;
+	for (size_t i = 0; i < n && ret == 0; i++) {
+		const struct borrowed *b = borrow_for(vm, &ops[i], &list, &n_list, e);
+
+		if (!b)
+			ret = error_target(e, "%s", ops[i].device->id);
+		else if (b->plain && !ops[i].done)
+			ask_plainly(b, &ops[i]);
+	}
+	if (ret == 0)
+		ret = run_in_owner(vm, rule, ops, n, list, n_list, log, e);
+	give_back(list, n_list);
+	return ret;
+}
+
+int vhost_explain(const struct vhost_op *op, struct error *e)
+{
+	const char *operation = verbs[op->verb].operation;
+	const char *kind = device_kind_name(op->device->kind);
+
+	switch (op->errnum) {
+	case ENOBUFS:
+		return error_set(e, STATUS_NOT_FOUND, ENOBUFS, operation,
+				 "the device has no queue %u", op->index);
+	case ENOTTY:
+		return error_set(e, STATUS_UNSUPPORTED, ENOTTY, operation,
+				 "this kernel does not have that call on vhost-%s", kind);
+	case EPERM:
+		return error_set(e, STATUS_DENIED, EPERM, operation,
+				 "the kernel refuses even the VM's own call: another process owns the "
+				 "device (it was passed on); name that one");
+	case EINVAL:
+		return error_set(e, STATUS_UNSUPPORTED, EINVAL, operation,
+				 "the vhost-%s device refuses it: it has no owner yet, or no workers", kind);
+	default:
+		return error_errno(e, op->errnum, operation, NULL);
+	}
+}
+
+bool vhost_uses_busyloop(enum device_kind kind)
+{
+	return kind == DEVICE_NET;
+}
+
+unsigned int vhost_queue_count(enum device_kind kind)
+{
+	/* VHOST_NET_VQ_MAX of drivers/vhost/net.c; vqs[2] of drivers/vhost/vsock.c */
+	return kind == DEVICE_NET || kind == DEVICE_VSOCK ? 2 : 0;
+}

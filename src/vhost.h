@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vhost operations on the devices of a running VM. The kernel lets only the owner
+ * of a device make them (KERNEL.md 1), so they are tried plainly on a borrowed fd and,
+ * refused there, run in the VM's own context: all of one call in as few stops as
+ * owner.h allows.
+ */
+#ifndef VHOST_H
+#define VHOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "owner.h"
+#include "state.h"
+#include "vm.h"
+
+enum vhost_verb { VHOST_BUSYLOOP_GET, VHOST_BUSYLOOP_SET, VHOST_WORKER_GET };
+
+struct vhost_op {
+	const struct device *device;
+	enum vhost_verb verb;
+	unsigned int index;	/* of the queue */
+	uint32_t value;		/* usecs (of 1.024 us) or worker id: in for SET, out for GET */
+	bool done;		/* the kernel was asked */
+	int errnum;		/* when done: 0, or what the kernel said */
+};
+
+/*
+ * Run @ops in order, all of one VM. 0 when each was asked (look at errnum of each);
+ * -1 with @e when they could not be: those with done set were asked all the same.
+ * @log may be NULL.
+ */
+int vhost_run(const struct vm_ref *vm, enum owner_thread rule, struct vhost_op *ops, size_t n,
+	      struct owner_log *log, struct error *e);
+
+/* Says in words what the kernel answered to @op (errnum is not 0). Returns -1. */
+int vhost_explain(const struct vhost_op *op, struct error *e);
+
+/* Does the kernel use a busy-loop timeout on this kind, or only store it? */
+bool vhost_uses_busyloop(enum device_kind kind);
+
+/* Queues of a device of @kind, fixed in its driver; 0: the module or the VMM chose. */
+unsigned int vhost_queue_count(enum device_kind kind);
+
+#endif
