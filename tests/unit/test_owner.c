@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The owner context on processes of our own, any kernel: a vhost request on a pipe
+ * gives ENOTTY, by the real ioctl made in the other process.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <linux/vhost.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "owner.h"
+#include "procfs.h"
+#include "util.h"
+
+struct subject {
+	pid_t pid;
+	int proc_fd;
+	int in[2], out[2];	/* it copies bytes from in to out */
+};
+
+static void install(const struct sock_filter *filter, unsigned short len)
+{
+	struct sock_fprog prog = { len, (struct sock_filter *)filter };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		_exit(3);
+}
+
+/* Kills at system call @nr, lets all others through. */
+static void forbid(unsigned int nr)
+{
+	const struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	install(filter, ARRAY_SIZE(filter));
+}
+
+static void forbid_ioctl(void)
+{
+	forbid(SYS_ioctl);
+}
+
+static void forbid_sigreturn(void)
+{
+	forbid(SYS_rt_sigreturn);
+}
+
+static void forbid_something_else(void)
+{
+	forbid(SYS_swapon);
+}
+
+static void strict(void)
+{
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+}
+
+static void spin(void)
+{
+	for (;;)
+		__asm__ volatile("pause");
+}
+
+/* Waits in ppoll with a mask of its own, or in read where only that is allowed. */
+static void live(const struct subject *s, bool only_read)
+{
+	sigset_t mask;
+	char c;
+
+	sigfillset(&mask);
+	for (;;) {
+		struct pollfd p = { .fd = s->in[0], .events = POLLIN };
+
+		if (!only_read && ppoll(&p, 1, NULL, &mask) != 1)
+			_exit(4);
+		if (read(s->in[0], &c, 1) != 1 || write(s->out[1], &c, 1) != 1)
+			_exit(5);
+	}
+}
+
+static struct subject start(void (*prepare)(void))
+{
+	struct subject s;
+	char path[32];
+
+	assert_int_equal(pipe(s.in) | pipe(s.out), 0);
+	s.pid = fork();
+	if (s.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (prepare)
+			prepare();
+		live(&s, prepare == strict);
+	}
+	snprintf(path, sizeof(path), "/proc/%d", s.pid);
+	s.proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(s.proc_fd >= 0);
+	usleep(50000);
+	return s;
+}
+
+/* The subject still does its work: nothing was lost, nothing stopped. */
+static void assert_alive(const struct subject *s)
+{
+	struct pollfd p = { .fd = s->out[0], .events = POLLIN };
+	char c = 'x';
+
+	assert_int_equal(write(s->in[1], &c, 1), 1);
+	assert_int_equal(poll(&p, 1, 5000), 1);
+	assert_int_equal(read(s->out[0], &c, 1), 1);
+	assert_int_equal(c, 'x');
+}
+
+static char state_of(const struct subject *s)
+{
+	struct proc_stat st;
+
+	assert_int_equal(proc_read_stat(s->proc_fd, "stat", &st), 0);
+	return st.state;
+}
+
+static void end(struct subject *s)
+{
+	kill(s->pid, SIGKILL);
+	waitpid(s->pid, NULL, 0);
+	close(s->proc_fd);
+	for (int i = 0; i < 2; i++) {
+		close(s->in[i]);
+		close(s->out[i]);
+	}
+}
+
+static struct owner_call get_call(const struct subject *s)
+{
+	return (struct owner_call){ .fd = s->in[0],
+				    .held_fd = s->in[0],
+				    .request = VHOST_GET_VRING_BUSYLOOP_TIMEOUT,
+				    .size = sizeof(struct vhost_vring_state) };
+}
+
+static struct owner_log log_;
+
+/* Run one call; the status of the refusal, or STATUS_OK when the kernel was asked. */
+static enum status run(const struct subject *s, enum owner_thread rule, struct owner_call *c,
+		       struct error *e)
+{
+	*e = ERROR_INIT;
+	memset(&log_, 0, sizeof(log_));
+	return owner_run(s->pid, s->proc_fd, rule, c, 1, &log_, e) < 0 ? e->status : STATUS_OK;
+}
+
+static void asks_the_kernel(void **state)
+{
+	struct subject s = start(NULL);
+	struct error e;
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		struct owner_call c = get_call(&s);
+
+		assert_int_equal(run(&s, OWNER_THREAD_MAIN, &c, &e), STATUS_OK);
+		assert_true(c.done);
+		assert_int_equal(c.result, -ENOTTY);
+		assert_int_equal(log_.tid, s.pid);
+		assert_int_equal(log_.stops, 1);
+		if (i % 20 == 0)
+			assert_alive(&s);
+	}
+	assert_alive(&s);
+	assert_int_equal(state_of(&s), 'S');
+	end(&s);
+}
+
+static void batches(void **state)
+{
+	struct subject s = start(NULL);
+	struct owner_call calls[OWNER_BATCH + 1];
+	struct error e = ERROR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		calls[i] = get_call(&s);
+	memset(&log_, 0, sizeof(log_));
+	assert_int_equal(owner_run(s.pid, s.proc_fd, OWNER_THREAD_ANY, calls, OWNER_BATCH, &log_, &e), 0);
+	assert_int_equal(log_.stops, 1);
+	memset(&log_, 0, sizeof(log_));
+	assert_int_equal(owner_run(s.pid, s.proc_fd, OWNER_THREAD_ANY, calls, OWNER_BATCH + 1, &log_, &e),
+			 0);
+	assert_int_equal(log_.stops, 2);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		assert_true(calls[i].done && calls[i].result == -ENOTTY);
+	assert_alive(&s);
+	end(&s);
+}
+
+static void refuses_other_requests(void **state)
+{
+	static const struct { unsigned int request, size; } bad[] = {
+		{ VHOST_RESET_OWNER, 0 },
+		{ VHOST_SET_OWNER, 0 },
+		{ VHOST_SET_FEATURES, 8 },
+		{ VHOST_SET_VRING_NUM, sizeof(struct vhost_vring_state) },
+		{ VHOST_SET_VRING_BASE, sizeof(struct vhost_vring_state) },
+		{ VHOST_NET_SET_BACKEND, sizeof(struct vhost_vring_file) },
+		{ VHOST_GET_VRING_BUSYLOOP_TIMEOUT, 4 },
+		{ 0, 0 },
+	};
+	struct subject s = start(NULL);
+	struct error e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct owner_call c = get_call(&s);
+
+		c.request = bad[i].request;
+		c.size = bad[i].size;
+		assert_int_equal(run(&s, OWNER_THREAD_ANY, &c, &e), STATUS_FAILED);
+		assert_false(c.done);
+		assert_int_equal(log_.stops, 0);
+	}
+	assert_alive(&s);
+	end(&s);
+}
+
+static void refuses_a_replaced_file(void **state)
+{
+	struct subject s = start(NULL);
+	struct owner_call c = get_call(&s);
+	struct error e;
+
+	(void)state;
+	c.held_fd = s.out[0];
+	assert_int_equal(run(&s, OWNER_THREAD_ANY, &c, &e), STATUS_FAILED);
+	assert_false(c.done);
+	assert_non_null(strstr(e.message, "closed or replaced"));
+	assert_alive(&s);
+	end(&s);
+}
+
+static void heeds_seccomp(void **state)
+{
+	void (*const forbids[])(void) = { forbid_ioctl, forbid_sigreturn, strict };
+	struct subject s = start(forbid_something_else);
+	struct owner_call c = get_call(&s);
+	struct error e;
+
+	(void)state;
+	assert_int_equal(run(&s, OWNER_THREAD_ANY, &c, &e), STATUS_OK);
+	assert_int_equal(c.result, -ENOTTY);
+	assert_alive(&s);
+	end(&s);
+	for (size_t i = 0; i < ARRAY_SIZE(forbids); i++) {
+		s = start(forbids[i]);
+		c = get_call(&s);
+		assert_int_equal(run(&s, OWNER_THREAD_ANY, &c, &e), STATUS_UNSUPPORTED);
+		assert_false(c.done);
+		assert_non_null(strstr(e.message, "seccomp"));
+		assert_alive(&s);
+		end(&s);
+	}
+}
+
+static void names_another_tracer(void **state)
+{
+	struct subject s = start(NULL);
+	struct owner_call c = get_call(&s);
+	char name[16];
+	struct error e;
+	pid_t tracer = fork();
+
+	(void)state;
+	if (tracer == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		ptrace(PTRACE_SEIZE, s.pid, 0, 0);
+		for (;;)
+			pause();
+	}
+	usleep(50000);
+	assert_int_equal(run(&s, OWNER_THREAD_ANY, &c, &e), STATUS_DENIED);
+	snprintf(name, sizeof(name), "%d", tracer);
+	assert_non_null(strstr(e.message, name));
+	kill(tracer, SIGKILL);
+	waitpid(tracer, NULL, 0);
+	assert_int_equal(run(&s, OWNER_THREAD_ANY, &c, &e), STATUS_OK);
+	assert_alive(&s);
+	end(&s);
+}
+
+static void leaves_a_stopped_process_stopped(void **state)
+{
+	struct subject s = start(NULL);
+	struct owner_call c = get_call(&s);
+	struct error e;
+
+	(void)state;
+	kill(s.pid, SIGSTOP);
+	usleep(50000);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(run(&s, OWNER_THREAD_ANY, &c, &e), STATUS_OK);
+		assert_int_equal(c.result, -ENOTTY);
+		assert_int_equal(state_of(&s), 'T');
+	}
+	assert_int_equal(run(&s, OWNER_THREAD_MAIN, &c, &e), STATUS_FAILED);
+	assert_non_null(strstr(e.message, "SIGSTOP"));
+	kill(s.pid, SIGCONT);
+	assert_alive(&s);
+	end(&s);
+}
+
+static void needs_an_idle_thread(void **state)
+{
+	struct subject s = start(spin);
+	struct owner_call c = get_call(&s);
+	struct error e;
+
+	(void)state;
+	assert_int_equal(run(&s, OWNER_THREAD_ANY, &c, &e), STATUS_FAILED);
+	assert_int_equal(log_.stops, 0);
+	assert_non_null(strstr(e.message, "idle"));
+	end(&s);
+}
+
+static void knows_when_it_is_gone(void **state)
+{
+	struct subject s = start(NULL);
+	struct owner_call c = get_call(&s);
+	struct error e;
+
+	(void)state;
+	kill(s.pid, SIGKILL);
+	waitpid(s.pid, NULL, 0);
+	assert_int_equal(run(&s, OWNER_THREAD_ANY, &c, &e), STATUS_NOT_FOUND);
+	end(&s);
+}
+
+static void needs_rights(void **state)
+{
+	struct subject s;
+	struct owner_call c;
+	struct error e;
+	int status;
+	pid_t other;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	s = start(NULL);
+	c = get_call(&s);
+	other = fork();
+	if (other == 0) {
+		if (setgid(65534) || setuid(65534))
+			_exit(100);
+		_exit(run(&s, OWNER_THREAD_ANY, &c, &e));
+	}
+	waitpid(other, &status, 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), STATUS_DENIED);
+	assert_alive(&s);
+	end(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(asks_the_kernel),
+		cmocka_unit_test(batches),
+		cmocka_unit_test(refuses_other_requests),
+		cmocka_unit_test(refuses_a_replaced_file),
+		cmocka_unit_test(heeds_seccomp),
+		cmocka_unit_test(names_another_tracer),
+		cmocka_unit_test(leaves_a_stopped_process_stopped),
+		cmocka_unit_test(needs_an_idle_thread),
+		cmocka_unit_test(knows_when_it_is_gone),
+		cmocka_unit_test(needs_rights),
+	};
+
+	return cmocka_run_group_tests_name("owner", tests, NULL, NULL);
+}
