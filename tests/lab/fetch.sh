@@ -146,6 +146,8 @@ cd "$work/tree"
 if [ -d usr/lib ]; then mv usr/lib .; fi # from 6.18 on
 find . -mindepth 2 -name 'vmlinuz*' -exec mv {} vmlinuz \; # under boot, since 7.x under lib/modules
 [ -d "lib/modules/$release/kernel/drivers/vhost" ] || die "the package has no vhost modules of $release"
+# Unpacked once here, not at each boot under emulation.
+find lib -name '*.ko.xz' -print0 | xargs -0 -r -P 2 xz -d
 /sbin/depmod -b . "$release"
 echo "$release" >release
 cd /

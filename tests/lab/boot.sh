@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Boots a Debian kernel in software emulation on this machine's own root (read-only, an overlay takes writes)
+# and runs case scripts there as root, or one command:
+#   tests/lab/boot.sh KERNEL [--keep DIR] SCRIPT…
+#   tests/lab/boot.sh KERNEL [--keep DIR] --shell-cmd 'COMMAND'
+# KERNEL: 6.1 6.12 6.18 7.3, or host: the same on this machine's kernel (needs root and vhost).
+# Inside: TOP, BUILD, VHOSTCTL, LAB_KERNEL, and LAB_OUT, which is DIR: what is written there comes out.
+# Environment: VHOSTCTL, BUILD, LAB_MEM (MiB), LAB_TIMEOUT (s), LAB_PASS (names of variables to hand in).
+# Exit status: the command's, or 0 when every script passed and the kernel stayed quiet; 77: no such kernel any more.
+set -euo pipefail
+PATH=$PATH:/usr/sbin:/sbin
+here=$(realpath "$(dirname "$0")")
+# shellcheck source=tests/lab/cache.sh
+. "$here/cache.sh"
+
+kernel=${1:?usage: boot.sh KERNEL [--keep DIR] (--shell-cmd CMD | SCRIPT…)}
+shift
+keep='' command=''
+while [ $# -gt 0 ]; do
+	case $1 in
+	--keep) keep=$2; shift 2 ;;
+	--shell-cmd) command=$2; shift 2 ;;
+	*) break ;;
+	esac
+done
+TOP=$(realpath "$here/../..")
+BUILD=$(realpath -m "${BUILD:-$TOP/build}")
+VHOSTCTL=$(realpath -m "${VHOSTCTL:-$BUILD/vhostctl}")
+export TOP BUILD VHOSTCTL LAB_CACHE LAB_KERNEL=$kernel
+
+if [ -n "$keep" ]; then
+	mkdir -p "$keep"
+	out=$(realpath "$keep")
+	rm -f "$out/status" "$out/command" "$out/scripts"
+else
+	out=$(mktemp -d)
+fi
+qemu=''
+# shellcheck disable=SC2317 # the trap calls it
+cleanup() {
+	[ -z "$qemu" ] || kill "$qemu" 2>/dev/null || true
+	[ -n "$keep" ] || rm -rf "$out"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM HUP
+
+# A script says how long it may take: "# timeout: SECONDS" on a line of its own.
+total=60
+if [ -n "$command" ]; then
+	printf '%s\n' "$command" >"$out/command"
+	total=900
+else
+	for script in "$@"; do
+		limit=$(sed -n 's/^# timeout: *\([0-9]*\)$/\1/p' "$script")
+		echo "${limit:=120} $(realpath "$script")"
+		total=$((total + limit + 10))
+	done >"$out/scripts"
+	[ -s "$out/scripts" ] || { echo "boot.sh: nothing to run" >&2; exit 2; }
+fi
+
+if [ "$kernel" = host ]; then
+	[ "$(id -u)" = 0 ] || { echo "boot.sh: KERNEL=host needs root" >&2; exit 1; }
+	modprobe -q vhost_net || [ -e /dev/vhost-net ] || {
+		echo "boot.sh: this host's kernel $(uname -r) has no vhost_net" >&2
+		exit 1
+	}
+	LAB_RELEASE=$(uname -r) LAB_OUT=$out bash "$here/inside.sh"
+	exit
+fi
+
+dir=$("$here/fetch.sh" "$kernel")
+LAB_RELEASE=$(<"$dir/release")
+initramfs=$("$here/initramfs.sh" "$dir")
+cp "$here/init.sh" "$out/init.sh"
+for v in TOP BUILD VHOSTCTL LAB_CACHE LAB_KERNEL LAB_RELEASE ${LAB_PASS:-}; do
+	[ -z "${!v+set}" ] || printf 'export %s=%q\n' "$v" "${!v}"
+done >"$out/env"
+
+# QEMU takes the end of its stdin for a closed port, so it gets one that never ends.
+exec {open_end}<> <(:)
+with_lock boot # two cores carry one lab
+started=$EPOCHREALTIME
+share=security_model=none,multidevs=remap
+timeout --foreground -k 5 "${LAB_TIMEOUT:-$total}" qemu-system-x86_64 \
+	-machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m "${LAB_MEM:-3072}" \
+	-kernel "$dir/vmlinuz" -initrd "$initramfs" -append "console=ttyS0 panic=-1 mitigations=off" \
+	-nodefaults -nographic -no-reboot -serial file:"$out/console.log" \
+	-virtfs local,path=/,mount_tag=labroot,readonly=on,$share \
+	-virtfs local,path="$out",mount_tag=labout,$share \
+	-device virtio-serial-pci -chardev stdio,id=out -device virtserialport,chardev=out,name=out \
+	-device virtio-rng-pci <&"$open_end" &
+qemu=$!
+wait "$qemu" || true # the status file, not QEMU's exit, says how it went
+qemu=''
+echo "# lab $kernel ($LAB_RELEASE): $(awk -v a="$started" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", b - a }')" >&2
+
+if [ ! -s "$out/status" ]; then
+	echo "# lab $kernel: the boot did not come to its end; the console's last lines:" >&2
+	tail -n 30 "$out/console.log" | tr -d '\r' | sed 's/^/# /' >&2
+	exit 1
+fi
+exit "$(<"$out/status")"
