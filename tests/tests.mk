@@ -22,10 +22,12 @@ check-unit: $(UNIT_BINS) ## unit tests
 .PHONY: check-unit
 
 # Fixtures: programs that stand for a VM. They share nothing with the program that is tested.
-FIXTURES := $(BUILD)/tests/victim
+FIXTURES := $(BUILD)/tests/victim $(BUILD)/tests/vmm
 FIXTURE_CPPFLAGS := -D_GNU_SOURCE -Itests/fixture -isystem src/uapi $(CPPFLAGS)
 
 $(BUILD)/tests/victim: $(wildcard tests/fixture/victim*.c) tests/fixture/victim.h $(BUILD)/flags
+$(BUILD)/tests/vmm: $(wildcard tests/fixture/vmm*.c) tests/fixture/vmm.h $(BUILD)/flags
+$(FIXTURES):
 	@mkdir -p $(@D)
 	$(CC) $(FIXTURE_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c,$^) -lpthread
 
