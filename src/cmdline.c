@@ -105,15 +105,17 @@ static char *dup_bytes(const char *s, size_t len)
 /* A value up to its comma; moves past the comma. */
 static char *take_value(const char **p)
 {
-	const char *s = *p;
-	char *value = xcalloc(strlen(s) + 1, 1), *out = value;
+	const char *s = *p, *end = s;
+	char *value, *out;
 
-	for (; *s; s++) {
-		if (*s == ',' && *++s != ',')
-			break;
+	while (*end && (*end != ',' || end[1] == ','))
+		end += *end == ',' ? 2 : 1;
+	value = out = xcalloc((size_t)(end - s) + 1, 1);
+	for (; s < end; s++) {
 		*out++ = *s;
+		s += *s == ',';
 	}
-	*p = s;
+	*p = end + (*end == ',');
 	return value;
 }
 
@@ -188,14 +190,18 @@ static char *take_string(const char **p)
 {
 	_cleanup_free_ char *s = NULL;
 	char quote = **p, *out;
+	const char *end;
 
 	if (quote != '"' && quote != '\'')
 		return NULL;
-	/* No escape is shorter than what it stands for. */
-	out = s = xcalloc(strlen(*p) + 1, 1);
-	for ((*p)++; **p != quote;) {
-		if (!**p)
+	for (end = *p + 1; *end && *end != quote; end++)
+		if (*end == '\\' && !*++end)
 			return NULL;
+	if (!*end)
+		return NULL;
+	/* No escape is shorter than what it stands for. */
+	out = s = xcalloc((size_t)(end - *p), 1);
+	for ((*p)++; *p < end;) {
 		if (**p != '\\') {
 			*out++ = *(*p)++;
 			continue;

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "scan.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include "device.h"
+#include "procdir.h"
+#include "procfs.h"
+#include "sharing.h"
+#include "tapmap.h"
+#include "threads.h"
+#include "util.h"
+#include "vmfile.h"
+
+static const char denied_operation[] = "look into processes";
+
+struct scan {
+	int proc_fd;
+	struct device_numbers numbers;
+	struct state *state;
+	size_t n_denied;
+};
+
+static int scan_start(struct scan *sc, struct state *s, struct error *e)
+{
+	struct utsname uts;
+
+	*sc = (struct scan){ .proc_fd = -1, .state = s };
+	uname(&uts);
+	snprintf(s->kernel, sizeof(s->kernel), "%s", uts.release);
+	if (device_numbers_read(&sc->numbers, e))
+		return -1;
+	sc->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return sc->proc_fd < 0 ? error_errno(e, errno, "open /proc", NULL) : 0;
+}
+
+/*
+ * The inner loop of a whole-host scan: one statx() per fd and nothing else. It follows the
+ * link to the open file itself, and with DONT_SYNC asks no server, so that a dead NFS
+ * mount does not hold it up. -1 and errno when the process may not be looked into.
+ */
+static int find_files(const struct scan *sc, int fd_dir, struct vm_files *files)
+{
+	struct procdir dir;
+	const char *name;
+	int fd;
+
+	procdir_start(&dir, fd_dir);
+	while ((name = procdir_next(&dir, &fd))) {
+		const struct device_class *class;
+		struct statx sx;
+
+		if (statx(fd_dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &sx)) {
+			if (errno == EACCES || errno == EPERM)
+				return -1;
+			continue;
+		}
+		if (!S_ISCHR(sx.stx_mode))
+			continue;
+		class = device_class_of(&sc->numbers, sx.stx_rdev_major, sx.stx_rdev_minor);
+		if (class)
+			vm_files_add(files, fd, class, sx.stx_rdev_major, sx.stx_rdev_minor);
+	}
+	return 0;
+}
+
+static bool is_kthread(const struct scan *sc, const char *pid_name)
+{
+	struct proc_stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "%s/stat", pid_name);
+	return !proc_read_stat(sc->proc_fd, path, &st) && (st.flags & PROC_PF_KTHREAD);
+}
+
+/* What looking at one process came to. */
+enum looked { LOOKED_NOTHING, LOOKED_VM, LOOKED_GONE, LOOKED_DENIED };
+
+static enum looked look_failed(void)
+{
+	return errno == EACCES || errno == EPERM ? LOOKED_DENIED : LOOKED_GONE;
+}
+
+static enum looked look_at(const struct scan *sc, const char *pid_name, pid_t pid, bool named)
+{
+	struct vm_files files = { 0 };
+	struct vm vm = { .pid = pid };
+	_cleanup_close_ int fd_dir = -1;
+	enum looked result = LOOKED_NOTHING;
+	char path[32];
+
+	snprintf(path, sizeof(path), "%s/fd", pid_name);
+	fd_dir = openat(sc->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd_dir < 0)
+		return look_failed();
+	if (find_files(sc, fd_dir, &files))
+		result = LOOKED_DENIED;
+	else if (files.n && !vm_read(fd_dir, &files, &vm))
+		result = named || vm.n_devices || vm_runs_guest(fd_dir) ? LOOKED_VM : LOOKED_NOTHING;
+	else if (files.n)
+		result = look_failed();
+	vm_files_free(&files);
+	if (result == LOOKED_VM && (vm.n_devices || vm.n_taps)) {
+		*ARRAY_ADD(sc->state->vms, sc->state->n_vms) = vm;
+		return LOOKED_VM;
+	}
+	vm_free(&vm);
+	return result == LOOKED_VM ? LOOKED_NOTHING : result;
+}
+
+/* Before 6.4, and where the host asks for it, workers are threads of the kernel's own. */
+static void find_kthreads(const struct scan *sc)
+{
+	struct kthreads list = { 0 };
+	bool read = false;
+
+	for (size_t i = 0; i < sc->state->n_vms; i++) {
+		struct vm *vm = &sc->state->vms[i];
+
+		if (!vm->n_devices || vm->n_threads)
+			continue;
+		if (!read)
+			threads_find_kthreads(sc->proc_fd, &list);
+		read = true;
+		threads_match_kthreads(sc->proc_fd, &list, vm);
+	}
+	free(list.items);
+}
+
+static void name_devices(struct vm *vm)
+{
+	unsigned int next[DEVICE_KINDS] = { 0 };
+
+	for (size_t i = 0; i < vm->n_devices; i++) {
+		struct device *d = &vm->devices[i];
+
+		snprintf(d->id, sizeof(d->id), "%s%u", device_kind_name(d->kind), next[d->kind]++);
+	}
+}
+
+/*
+ * Where the kernel has no mode per device (that came with this module parameter), all workers
+ * of a VM are of the mode that its threads show.
+ */
+static void infer_worker_mode(struct vm *vm)
+{
+	if (!vm->n_threads || access("/sys/module/vhost", F_OK) ||
+	    !access("/sys/module/vhost/parameters/fork_from_owner_default", F_OK))
+		return;
+	for (size_t i = 0; i < vm->n_devices; i++)
+		if (vm->devices[i].kind != DEVICE_VDPA)
+			vm->devices[i].worker_mode = vm->threads[0].mode;
+}
+
+static void scan_finish(struct scan *sc)
+{
+	find_kthreads(sc);
+	sharing_resolve(sc->state);
+	for (size_t i = 0; i < sc->state->n_vms; i++) {
+		name_devices(&sc->state->vms[i]);
+		infer_worker_mode(&sc->state->vms[i]);
+		tapmap_pair(sc->proc_fd, &sc->state->vms[i]);
+	}
+	if (sc->n_denied)
+		error_set(ARRAY_ADD(sc->state->errors, sc->state->n_errors), STATUS_DENIED, EACCES,
+			  denied_operation, "%zu %s not be read; run as root, or with CAP_SYS_PTRACE",
+			  sc->n_denied, sc->n_denied == 1 ? "process could" : "processes could");
+	close(sc->proc_fd);
+}
+
+int scan_host(struct state *s, struct error *e)
+{
+	struct procdir dir;
+	struct scan sc;
+	const char *name;
+	int pid, failed;
+
+	if (scan_start(&sc, s, e))
+		return -1;
+	procdir_start(&dir, sc.proc_fd);
+	while ((name = procdir_next(&dir, &pid)))
+		if (look_at(&sc, name, pid, false) == LOOKED_DENIED && !is_kthread(&sc, name))
+			sc.n_denied++;
+	failed = errno;
+	scan_finish(&sc);
+	return failed ? error_errno(e, failed, "list /proc", NULL) : 0;
+}
+
+/* /proc/TID answers for a thread as well, although it is not listed. */
+static int check_is_process(const struct scan *sc, pid_t pid, struct error *e)
+{
+	_cleanup_proc_text_ struct proc_text status = { 0 };
+	int64_t tgid = UNKNOWN;
+	char path[32];
+
+	snprintf(path, sizeof(path), "%d/status", (int)pid);
+	if (!proc_read(sc->proc_fd, path, 1 << 16, &status))
+		tgid = proc_field_number(status.data, status.len, "Tgid", 10);
+	if (tgid == pid)
+		return 0;
+	if (tgid == UNKNOWN)
+		return error_set(e, STATUS_NOT_FOUND, ESRCH, NULL, "there is no process %d", (int)pid);
+	return error_set(e, STATUS_NOT_FOUND, 0, NULL, "%d is a thread of process %lld", (int)pid,
+			 (long long)tgid);
+}
+
+static int not_found(struct error *e, pid_t pid, enum looked looked)
+{
+	switch (looked) {
+	case LOOKED_DENIED:
+		return error_set(e, STATUS_DENIED, EACCES, denied_operation,
+				 "process %d could not be read; run as root, or with CAP_SYS_PTRACE",
+				 (int)pid);
+	case LOOKED_GONE:
+		return error_set(e, STATUS_NOT_FOUND, ESRCH, NULL, "there is no process %d", (int)pid);
+	default:
+		return error_set(e, STATUS_NOT_FOUND, 0, NULL,
+				 "process %d holds no vhost device and no tap", (int)pid);
+	}
+}
+
+int scan_pid(pid_t pid, struct state *s, struct error *e)
+{
+	enum looked looked;
+	struct scan sc;
+	char name[16];
+
+	if (scan_start(&sc, s, e))
+		return -1;
+	if (check_is_process(&sc, pid, e)) {
+		close(sc.proc_fd);
+		return -1;
+	}
+	snprintf(name, sizeof(name), "%d", (int)pid);
+	looked = look_at(&sc, name, pid, true);
+	scan_finish(&sc);
+	return looked == LOOKED_VM ? 0 : not_found(e, pid, looked);
+}
+
+const struct error *scan_denied(const struct state *s)
+{
+	for (size_t i = 0; i < s->n_errors; i++)
+		if (s->errors[i].status == STATUS_DENIED && !strcmp(s->errors[i].operation, denied_operation))
+			return &s->errors[i];
+	return NULL;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which processes of this host are VMs, and what each has. Nothing is stopped, opened or
+ * borrowed; it takes the right to read /proc/PID/fd (own processes, or CAP_SYS_PTRACE).
+ *
+ * A VM is a process that holds a vhost device. One that holds taps only is a VM if it holds
+ * a KVM VM or vCPU, or its command line is QEMU's; others (openvpn) just use a tap.
+ */
+#ifndef SCAN_H
+#define SCAN_H
+
+#include <sys/types.h>
+
+#include "state.h"
+
+/*
+ * All VMs, by pid. Processes that vanish meanwhile are skipped. Those that could not be
+ * looked into leave one error with STATUS_DENIED in s->errors (scan_denied()).
+ */
+int scan_host(struct state *s, struct error *e);
+
+/*
+ * Add the VM that process @pid is; here a tap is enough. STATUS_NOT_FOUND when there is no
+ * such process or it holds neither device nor tap, STATUS_DENIED when it could not be read.
+ */
+int scan_pid(pid_t pid, struct state *s, struct error *e);
+
+/* The error of @s that says that some processes could not be looked into; NULL if all could. */
+const struct error *scan_denied(const struct state *s);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The threads that vhost runs for a VM: inside its process (6.4+), or as kernel threads. */
+#ifndef THREADS_H
+#define THREADS_H
+
+#include "state.h"
+
+/*
+ * Add the vhost tasks of the process below @pid_fd (/proc/PID) to vm->threads. Other threads
+ * that the kernel runs in a VM (kvm-nx-lpage-re) are told apart by name.
+ */
+void threads_read_tasks(int pid_fd, struct vm *vm);
+
+/* A kernel thread that serves vhost: "vhost-N", N being the TID that took ownership. */
+struct kthread {
+	pid_t tid;
+	pid_t owner_tid;
+	uint64_t start_time;
+};
+
+struct kthreads {
+	struct kthread *items;
+	size_t n;
+};
+
+/* All of them on this host, below @proc_fd (/proc). Nothing to free if none. */
+void threads_find_kthreads(int proc_fd, struct kthreads *list);
+
+/* Add those of @list that serve @vm to vm->threads. */
+void threads_match_kthreads(int proc_fd, const struct kthreads *list, struct vm *vm);
+
+/* Cpus, policy, nice, cgroup and cpu time of the thread below @task_fd again, into @w. */
+int threads_read_one(int task_fd, struct worker *w);
+
+#endif
