@@ -5,14 +5,10 @@
  */
 #include <inttypes.h>
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "json.h"
 #include "samples.h"
+#include "unit.h"
 
 static char note[] = "scsi0 stores the value and ignores it \xff";
 static char *const notes[] = { note };
@@ -259,6 +255,5 @@ int main(int argc, char **argv)
 		print_all();
 		return 0;
 	}
-	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }
