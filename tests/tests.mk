@@ -10,6 +10,8 @@ $(BUILD)/unit/%: tests/unit/%.c tests/unit/unit.h $(LIB_OBJS)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -o $@ $< $(LIB_OBJS) $(LIBS) -lcmocka
 
 -include $(wildcard $(BUILD)/unit/*.d)
+unit-programs: $(UNIT_BINS)
+.PHONY: unit-programs
 
 # Tests that are scripts print TAP too; they look at the program as it was built.
 UNIT_SCRIPTS := $(wildcard tests/unit/test_*.sh)

@@ -10,6 +10,7 @@ TAP_FAILED=0
 
 # ok NAME [MESSAGE…]: by the status of the command before; the message is shown on failure
 ok() {
+	# shellcheck disable=SC2319 # a condition's status too
 	set -- "$?" "$@"
 	local status=$1 name=$2
 	shift 2
