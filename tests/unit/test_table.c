@@ -50,8 +50,8 @@ static void test_full(void **state)
 		"| `-req2-req127             -      0 200 -",
 		"|-tap0          3,13                          tap, rx-frames 0, up, in br0",
 		"`-vhost-188                        - 195 0-1  thread, other",
-		"error: vm1/scsi0: read the workers: Operation not permitted; "
-		"another tracer holds the VM: pid 4242",
+		("error: vm1/scsi0: read the workers: Operation not permitted; "
+		 "another tracer holds the VM: pid 4242"),
 	};
 	_cleanup_free_ char *text = render(sample_full(), &ascii);
 
