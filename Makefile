@@ -55,6 +55,26 @@ $(BUILD)/%.o: src/%.c $(BUILD)/flags Makefile
 -include $(wildcard $(BUILD)/*.d)
 include tests/tests.mk
 
+INSTALL_PROGRAM = $(DESTDIR)$(PREFIX)/sbin/vhostctl
+INSTALL_MAN = $(DESTDIR)$(PREFIX)/share/man/man8/vhostctl.8
+INSTALL_SCHEMA = $(DESTDIR)$(PREFIX)/share/vhostctl/vhostctl.schema.json
+
+install: all ## install under $(DESTDIR)$(PREFIX)
+	$(INSTALL) -D -m 755 $(BUILD)/vhostctl $(INSTALL_PROGRAM)
+	$(INSTALL) -D -m 644 man/vhostctl.8 $(INSTALL_MAN)
+	$(INSTALL) -D -m 644 man/vhostctl.schema.json $(INSTALL_SCHEMA)
+
+uninstall: ## remove what install put there
+	rm -f $(INSTALL_PROGRAM) $(INSTALL_MAN) $(INSTALL_SCHEMA)
+	[ ! -d $(dir $(INSTALL_SCHEMA)) ] || rmdir --ignore-fail-on-non-empty $(dir $(INSTALL_SCHEMA))
+
+lint: ## compilers' warnings, analyzers, shellcheck, mandoc, house rules
+	@MAKE='$(MAKE)' BUILD='$(BUILD)' tests/lint.sh
+
+# What a tool that compiles without make needs to know.
+print-flags:
+	@echo $(ALL_CPPFLAGS) $(ALL_CFLAGS)
+
 clean: ## remove what was built
 	rm -rf $(BUILD) $(BUILD)-*
 
@@ -62,5 +82,5 @@ help: ## this list
 	@grep -hE '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  \1\t/' | expand -t 18
 
 FORCE:
-.PHONY: all clean help FORCE
+.PHONY: all install uninstall lint print-flags clean help FORCE
 .DEFAULT_GOAL := all

@@ -114,14 +114,16 @@ static int run_help(struct context *ctx, struct error *e)
 {
 	const struct command *const *level = ctx->commands;
 	const struct command *cmd = NULL;
+	const char *group = "";
 
 	for (int i = 0; i < ctx->argc; i++) {
 		if (!level)
 			return error_set(e, STATUS_USAGE, 0, NULL, "'%s' has no commands of its own",
-					 cmd->name);
-		cmd = command_find(level, ctx->argv[i], cmd ? cmd->name : "", e);
+					 group);
+		cmd = command_find(level, ctx->argv[i], group, e);
 		if (!cmd)
 			return -1;
+		group = cmd->name;
 		level = cmd->sub;
 	}
 	ctx->command = cmd;

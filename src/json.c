@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "escape.h"
-#include "feature_names.h"
+#include "feature_name.h"
 #include "util.h"
 
 #define SCHEMA 1 /* counts breaking changes only */
@@ -49,19 +49,31 @@ static void put_mask(json_t *object, const char *key, bool known, uint64_t mask)
 	put_string(object, key, known ? hex : NULL);
 }
 
+static void append_bit(json_t *names, unsigned int bit, const char *name)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "BIT_%u", bit);
+	json_array_append_new(names, json_string(name ? name : number));
+}
+
 static json_t *feature_names_json(const struct device *d)
 {
 	json_t *names = json_array();
 
-	for (unsigned int bit = 0; bit < 64; bit++) {
-		const char *name = feature_name(d->kind, bit);
-		char number[16];
+	for (unsigned int bit = 0; bit < 64; bit++)
+		if (d->features >> bit & 1)
+			append_bit(names, bit, feature_name(d->kind, bit));
+	return names;
+}
 
-		if (!(d->features >> bit & 1))
-			continue;
-		snprintf(number, sizeof(number), "BIT_%u", bit);
-		json_array_append_new(names, json_string(name ? name : number));
-	}
+static json_t *backend_feature_names_json(const struct device *d)
+{
+	json_t *names = json_array();
+
+	for (unsigned int bit = 0; bit < 64; bit++)
+		if (d->backend_features >> bit & 1)
+			append_bit(names, bit, backend_feature_name(bit));
 	return names;
 }
 
@@ -156,6 +168,8 @@ static json_t *device_json(const struct device *d)
 	put_mask(o, "features", d->features_known, d->features);
 	put(o, "feature_names", d->features_known ? feature_names_json(d) : json_null());
 	put_mask(o, "backend_features", d->backend_features_known, d->backend_features);
+	put(o, "backend_feature_names", d->backend_features_known ? backend_feature_names_json(d)
+								  : json_null());
 	put_string(o, "worker_mode", worker_mode_name(d->worker_mode));
 	put_string(o, "tap", d->tap);
 	put_string(o, "tap_source", tap_source_name(d->tap_source));

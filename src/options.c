@@ -181,29 +181,3 @@ int parse_uint(const char *s, uint64_t max, uint64_t *value)
 	*value = n;
 	return 0;
 }
-
-int parse_usecs(const char *s, uint32_t *usecs, struct error *e)
-{
-	static const struct { const char *suffix; uint32_t factor; } units[] = {
-		{ "us", 1 }, { "ms", 1000 }, { "s", 1000000 }, { "", 1 },
-	};
-	size_t digits = strspn(s, "0123456789");
-	char number[24];
-	uint64_t value;
-
-	if (strcmp(s, "off") == 0) {
-		*usecs = 0;
-		return 0;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(units) && digits < sizeof(number); i++) {
-		if (strcmp(s + digits, units[i].suffix) != 0)
-			continue;
-		snprintf(number, sizeof(number), "%.*s", (int)digits, s);
-		if (parse_uint(number, UINT32_MAX / units[i].factor, &value) < 0)
-			break;
-		*usecs = (uint32_t)value * units[i].factor;
-		return 0;
-	}
-	return error_set(e, STATUS_USAGE, 0, NULL,
-			 "'%s' is not a time; give microseconds such as 50, 50us, 1ms or off", s);
-}

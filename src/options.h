@@ -55,7 +55,4 @@ void options_dump(FILE *f, const char *command, const struct option_spec *specs)
 /* A whole decimal number up to @max. 0, or -1 when @s is anything else. */
 int parse_uint(const char *s, uint64_t max, uint64_t *value);
 
-/* "50", "50us", "1ms", "2s", "off": microseconds; 0, or -1 with a usage error. */
-int parse_usecs(const char *s, uint32_t *usecs, struct error *e);
-
 #endif

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "escape.h"
+#include "unit.h"
 #include "util.h"
 
 static const struct {
@@ -102,6 +97,5 @@ int main(void)
 		cmocka_unit_test(test_every_pair_of_bytes),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("escape", tests, NULL, NULL);
 }

@@ -5,14 +5,10 @@
  */
 #include <inttypes.h>
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "json.h"
 #include "samples.h"
+#include "unit.h"
 
 static char note[] = "scsi0 stores the value and ignores it \xff";
 static char *const notes[] = { note };
@@ -101,13 +97,13 @@ static void test_full(void **state)
 	json_decref(o);
 }
 
-static void assert_names(json_t *device, const char *expected)
+static void assert_names(json_t *device, const char *key, const char *expected)
 {
 	json_t *name;
 	char all[512] = "";
 	size_t i;
 
-	json_array_foreach(json_object_get(device, "feature_names"), i, name)
+	json_array_foreach(json_object_get(device, key), i, name)
 		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s ", json_string_value(name));
 	assert_string_equal(all, expected);
 }
@@ -118,7 +114,8 @@ static void test_feature_names(void **state)
 	json_t *scsi = json_array_get(json_object_get(vm, "devices"), 1);
 
 	(void)state;
-	assert_names(first(vm, "devices"),
+	assert_names(first(vm, "devices"), "backend_feature_names", "VHOST_BACKEND_F_IOTLB_MSG_V2 ");
+	assert_names(first(vm, "devices"), "feature_names",
 		     "VIRTIO_NET_F_MRG_RXBUF VIRTIO_F_NOTIFY_ON_EMPTY VHOST_F_LOG_ALL "
 		     "VHOST_NET_F_VIRTIO_NET_HDR VIRTIO_RING_F_INDIRECT_DESC "
 		     "VIRTIO_RING_F_EVENT_IDX VIRTIO_F_VERSION_1 VIRTIO_F_ACCESS_PLATFORM "
@@ -154,6 +151,7 @@ static void test_unknown_is_null(void **state)
 	assert_null_key(dev, "features");
 	assert_null_key(dev, "feature_names");
 	assert_null_key(dev, "backend_features");
+	assert_null_key(dev, "backend_feature_names");
 	assert_null_key(dev, "path");
 	assert_null_key(first(dev, "queues"), "busyloop_usecs");
 	assert_null_key(first(dev, "queues"), "name");
@@ -259,6 +257,5 @@ int main(int argc, char **argv)
 		print_all();
 		return 0;
 	}
-	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

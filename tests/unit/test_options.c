@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "command.h"
+#include "unit.h"
 #include "util.h"
 
 struct values {
@@ -209,32 +204,6 @@ static void test_uint(void **state)
 	assert_int_equal(parse_uint("11", 10, &n), -1);
 }
 
-static void test_usecs(void **state)
-{
-	static const struct { const char *text; uint32_t usecs; } good[] = {
-		{ "0", 0 }, { "off", 0 }, { "50", 50 }, { "50us", 50 }, { "1ms", 1000 },
-		{ "2s", 2000000 }, { "4294967295", UINT32_MAX }, { "4294s", 4294000000 },
-	};
-	static const char *const bad[] = {
-		"", "abc", "us", "ms", "-1", "+5", "1 ms", "1.5ms", "1m", "1us1", "OFF", "4295s",
-		"4294967296", "4294968ms", "99999999999999999999999999999999999us",
-	};
-	struct error e = ERROR_INIT;
-	uint32_t usecs;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
-		assert_int_equal(parse_usecs(good[i].text, &usecs, &e), 0);
-		assert_int_equal(usecs, good[i].usecs);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		e = ERROR_INIT;
-		if (parse_usecs(bad[i], &usecs, &e) == 0)
-			fail_msg("'%s' was taken for %u", bad[i], usecs);
-		assert_int_equal(e.status, STATUS_USAGE);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,9 +213,7 @@ int main(void)
 		cmocka_unit_test(test_long_word),
 		cmocka_unit_test(test_help_needs_no_operands),
 		cmocka_unit_test(test_uint),
-		cmocka_unit_test(test_usecs),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

@@ -1,0 +1,36 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Sourced by the tests that are scripts: counts and prints TAP. BUILD names the build directory.
+set -u
+BUILD=${BUILD:-build}
+# shellcheck disable=SC2034 # for the scripts that source this
+VHOSTCTL=$BUILD/vhostctl
+TAP_COUNT=0
+TAP_FAILED=0
+
+# ok NAME [MESSAGE…]: by the status of the command before; the message is shown on failure
+ok() {
+	# shellcheck disable=SC2319 # a condition's status too
+	set -- "$?" "$@"
+	local status=$1 name=$2
+	shift 2
+	TAP_COUNT=$((TAP_COUNT + 1))
+	if [ "$status" = 0 ]; then
+		echo "ok $TAP_COUNT - $name"
+	else
+		echo "not ok $TAP_COUNT - $name"
+		[ $# = 0 ] || printf '%s\n' "$@" | sed 's/^/# /'
+		TAP_FAILED=1
+	fi
+}
+
+# is NAME ACTUAL EXPECTED
+is() {
+	[ "$2" = "$3" ]
+	ok "$1" "got:      $2" "expected: $3"
+}
+
+done_testing() {
+	echo "1..$TAP_COUNT"
+	exit "$TAP_FAILED"
+}

@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The program as a whole: exit statuses, where errors go, and what a bad stdout does.
+# shellcheck source=tests/unit/tap.sh
+. "${0%/*}/tap.sh"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# fails STATUS STDERR ARGUMENT…: nothing on stdout, one line on stderr
+fails() {
+	local status=$1 expected=$2 got
+	shift 2
+	"$VHOSTCTL" "$@" >"$tmp/out" 2>"$tmp/err"
+	got=$?
+	[ "$got" = "$status" ] && [ "$(cat "$tmp/err")" = "vhostctl: $expected" ] &&
+		[ ! -s "$tmp/out" ] && [ "$(wc -l <"$tmp/err")" = 1 ]
+	ok "exit $status: vhostctl $(printf '%q ' "$@")" "status $got" "$(cat "$tmp/out" "$tmp/err")"
+}
+
+fails 2 "no command given; try 'vhostctl --help'"
+fails 2 "hepl: no such command; did you mean 'help'?" hepl
+fails 2 "frobnicate: no such command; try 'vhostctl --help'" frobnicate
+fails 2 "unknown option --frob; try 'vhostctl --help'" --frob
+fails 2 "help: unknown option --frob; try 'vhostctl help --help'" help --frob
+fails 2 "help: unknown option -Z; try 'vhostctl help --help'" help -Z
+fails 2 "--help: no such command; try 'vhostctl --help'" -- --help
+fails 2 "help: one operand too many: 'c'; try 'vhostctl help --help'" help a b c
+fails 2 '\x1b[2Jx\n: no such command; try '"'vhostctl --help'" $'\e[2Jx\n'
+fails 2 '\xff: no such command; try '"'vhostctl --help'" $'\xff'
+
+# A locale decides what can be shown as it is. C.UTF-8 is always there.
+LC_ALL=C.UTF-8 fails 2 "ä: no such command; try 'vhostctl --help'" ä
+LC_ALL=C fails 2 "\\xc3\\xa4: no such command; try 'vhostctl --help'" ä
+LC_ALL=C.UTF-8 fails 2 "\\xe2\\x80\\xae: no such command; try 'vhostctl --help'" $'\u202e'
+
+is "--version" "$("$VHOSTCTL" --version)" "vhostctl $(sed -n 's/^VERSION *:= *//p' Makefile)"
+
+# A document that did not arrive is a failure, with its reason.
+for where in /dev/full closed pipe; do
+	case $where in
+	closed) "$VHOSTCTL" help >&- 2>"$tmp/err"; got=$? ;;
+	pipe)
+		# the reader is gone before the writer starts
+		{ sleep 0.2; "$VHOSTCTL" help 2>"$tmp/err"; echo $? >"$tmp/status"; } | :
+		got=$(cat "$tmp/status")
+		;;
+	*) "$VHOSTCTL" help >"$where" 2>"$tmp/err"; got=$? ;;
+	esac
+	[ "$got" = 1 ] && grep -q '^vhostctl: write standard output: ' "$tmp/err"
+	ok "exit 1 when stdout is $where" "status $got" "$(cat "$tmp/err")"
+done
+
+# Nothing may land in a file that happens to get the number of a closed descriptor.
+"$VHOSTCTL" nonsense <&- >&- 2>&-
+is "exit 2 with all descriptors closed" "$?" 2
+
+done_testing

@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Code, --help and man page tell of the same commands, options, keys and exit statuses.
+# shellcheck source=tests/unit/tap.sh
+. "${0%/*}/tap.sh"
+man=man/vhostctl.8
+
+out=$(mandoc -T lint -W warning "$man" 2>&1)
+ok "the man page has no mandoc warnings" "$out"
+
+# "COMMAND<TAB>OPTION", "-" for options of every command: from the code, ...
+code=$("$VHOSTCTL" --dump-options | awk -F '\t' '$2 != "-" { print $1 "\t" $2 }' | sort)
+
+# ... from the man page: .It Cm lines name commands, .It Fl lines their options, ...
+manual=$(awk '
+	/^\.Sh / { command = $2 == "OPTIONS" ? "-" : "" }
+	/^\.It Cm / { command = ""; for (i = 3; i <= NF && $i ~ /^[a-z-]+$/; i++)
+		command = command (i > 3 ? " " : "") $i }
+	/^\.It Fl / && command { for (i = 2; i < NF; i++) if ($i == "Fl") print command "\t-" $(i + 1) }
+	' "$man" | sort)
+
+# ... and from the help texts.
+options() { sed -n "/^$1/,/^\$/p" | grep -oE '^  (-[a-zA-Z],|   ) --[a-z-]+' | grep -oE -- '--?[a-zA-Z][a-z-]*'; }
+mapfile -t commands < <("$VHOSTCTL" --dump-options | awk -F '\t' '$1 != "-" && $2 == "-" { print $1 }')
+help=$({
+	"$VHOSTCTL" --help | options "Options, before" | sed 's/^/-\t/'
+	for c in "${commands[@]}"; do
+		# shellcheck disable=SC2086 # a command and its sub-command are two words
+		"$VHOSTCTL" help $c | options "Options:" | sed "s/^/$c\t/"
+	done
+} | sort)
+
+[ -n "$code" ]
+ok "the program lists options"
+is "options in the man page are those in the code" "$manual" "$code"
+is "options in --help are those in the code" "$help" "$code"
+
+is "commands in the man page are those in the code" \
+	"$(awk '/^\.It Cm / { c = ""; for (i = 3; i <= NF && $i ~ /^[a-z-]+$/; i++)
+		c = c (i > 3 ? " " : "") $i; print c }' "$man" | sort)" \
+	"$(printf '%s\n' "${commands[@]}" | sort)"
+
+# Operands too: ".It Cm show Op Ar TARGET ..." is "[TARGET...]".
+is "operands in the man page are those in the code" \
+	"$(sed -n 's/^\.It Cm //p' "$man" |
+		sed -E 's/ Op Ar ([A-Z]+)( ?\.\.\.)?/\t[\1\2]/; s/ Ar /\t/; s/ Ar / /g; s/ \.\.\./.../
+			/\t/!s/$/\t-/' | sort)" \
+	"$("$VHOSTCTL" --dump-options | awk -F '\t' '$1 != "-" && $2 == "-" { print $1 "\t" $3 }' | sort)"
+
+for c in "${commands[@]}"; do
+	# shellcheck disable=SC2086
+	[ "$("$VHOSTCTL" help $c)" = "$("$VHOSTCTL" $c --help)" ]
+	ok "'help $c' is '$c --help'"
+done
+
+missing=$(/usr/bin/python3 - man/vhostctl.schema.json "$man" <<'PYTHON'
+import json, re, sys
+schema = json.load(open(sys.argv[1]))
+words = set(re.findall(r"[a-z_]+", open(sys.argv[2]).read()))
+print(*sorted({key for d in schema["$defs"].values() for key in d.get("properties", {})} - words))
+PYTHON
+)
+is "every key of the schema is in the man page" "$missing" ""
+
+is "exit statuses in the man page are those of the code" \
+	"$(sed -n '/^\.Sh EXIT/,/^\.Sh EXAMPLES/s/^\.It \([0-9]\)$/\1/p' "$man" | sort)" \
+	"$(sed -n 's/^\tSTATUS_[A-Z_]* = \([0-9]\),.*/\1/p' src/error.h | sort)"
+
+done_testing
