@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cut.h"
 #include "device.h"
 #include "util.h"
 #include "vhost.h"
@@ -118,18 +119,21 @@ static bool has_more_queues(const struct device *d, const struct ops *ops)
 	return last && last->done && !last->errnum && last->index + 1 < QUEUES_MAX;
 }
 
-static int ask_first(const struct vm_ref *ref, struct vm *vm, struct ops *ops,
-		     struct owner_log *log, struct error *e)
+static int ask_first(const struct vm_ref *ref, struct vm *vm, const struct selection *sel,
+		     struct ops *ops, struct owner_log *log, struct error *e)
 {
 	for (size_t i = 0; i < vm->n_devices; i++) {
 		struct device *d = &vm->devices[i];
 
+		if (!selection_has_device(sel, vm, d))
+			continue;
 		add_fixed_queues(d);
 		for (size_t q = 0; vhost_uses_busyloop(d->kind) && q < d->n_queues; q++)
 			add_op(ops, d, VHOST_BUSYLOOP_GET, d->queues[q].index);
 	}
 	for (size_t i = 0; i < vm->n_devices; i++)
-		if (vm->devices[i].kind == DEVICE_SCSI)
+		if (vm->devices[i].kind == DEVICE_SCSI &&
+		    selection_has_device(sel, vm, &vm->devices[i]))
 			add_worker_ops(ops, &vm->devices[i], 0);
 	return run_ops(ref, vm, ops, log, e);
 }
@@ -212,7 +216,7 @@ static void read_features(const struct vm_ref *ref, struct device *d)
 		note_error(d, &e);
 }
 
-int inspect_vm(struct vm *vm, struct owner_log *log, struct error *e)
+int inspect_vm(struct vm *vm, const struct selection *sel, struct owner_log *log, struct error *e)
 {
 	struct vm_ref ref = VM_REF_INIT;
 	struct ops ops = { 0 };
@@ -220,8 +224,9 @@ int inspect_vm(struct vm *vm, struct owner_log *log, struct error *e)
 
 	if (ret == 0) {
 		for (size_t i = 0; i < vm->n_devices; i++)
-			read_features(&ref, &vm->devices[i]);
-		ret = ask_first(&ref, vm, &ops, log, e);
+			if (selection_has_device(sel, vm, &vm->devices[i]))
+				read_features(&ref, &vm->devices[i]);
+		ret = ask_first(&ref, vm, sel, &ops, log, e);
 		if (ret == 0)
 			ret = ask_more(&ref, vm, &ops, log, e);
 		free(ops.items);

@@ -8,12 +8,13 @@
 
 #include "owner.h"
 #include "state.h"
+#include "target.h"
 
 /*
- * Everything of one VM that ioctls tell, in one stop unless a device has very many
- * queues. What fails for one device is noted in that device's errors. -1 with @e when
+ * Everything that ioctls tell of those devices of one VM that @sel names, in one stop unless
+ * a device has very many queues. What fails for one device is noted in that device's errors. -1 with @e when
  * nothing behind the owner check could be read; what was read before stays.
  */
-int inspect_vm(struct vm *vm, struct owner_log *log, struct error *e);
+int inspect_vm(struct vm *vm, const struct selection *sel, struct owner_log *log, struct error *e);
 
 #endif

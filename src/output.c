@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "escape.h"
 #include "json.h"
 #include "table.h"
 #include "util.h"
@@ -56,4 +57,25 @@ int output_changes(struct context *ctx, const char *kernel, const struct changes
 			      ? table_changes(c, notes, n_notes, &t)
 			      : json_changes(kernel, c, notes, n_notes,
 					     ctx->format == FORMAT_PRETTY), e);
+}
+
+void output_log(struct context *ctx, const struct vm *vm, const struct owner_log *log)
+{
+	_cleanup_free_ char *name = escape_text(vm->name ? vm->name : "-", ctx->utf8);
+
+	if (ctx->verbosity < 1)
+		return;
+	if (!log->stops) {
+		fprintf(ctx->err, "vhostctl: %s (pid %d): no thread was stopped\n", name, vm->pid);
+		return;
+	}
+	fprintf(ctx->err, "vhostctl: %s (pid %d): thread %d stopped %.1f us, in %u stop%s; the last:\n",
+		name, vm->pid, log->tid, (double)log->stopped_ns / 1000, log->stops,
+		log->stops == 1 ? "" : "s");
+	for (size_t i = 0; i < log->n; i++) {
+		const struct owner_log_entry *l = &log->entries[i];
+
+		fprintf(ctx->err, "  %10.1f us  %s = %ld%s%s\n", (double)l->ns / 1000, l->what, l->result,
+			l->errnum ? " " : "", l->errnum ? error_name(l->errnum) : "");
+	}
 }

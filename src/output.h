@@ -8,6 +8,7 @@
 #define OUTPUT_H
 
 #include "command.h"
+#include "owner.h"
 #include "state.h"
 
 int output_state(struct context *ctx, const struct state *s, struct error *e);
@@ -15,6 +16,9 @@ int output_state(struct context *ctx, const struct state *s, struct error *e);
 /* @notes: sentences for the reader ("scsi0 stores the value and ignores it"), may be NULL. */
 int output_changes(struct context *ctx, const char *kernel, const struct changes *c,
 		   char *const *notes, size_t n_notes, struct error *e);
+
+/* With -v, on ctx->err: each system call that touched @vm, with times. */
+void output_log(struct context *ctx, const struct vm *vm, const struct owner_log *log);
 
 /* Plain text such as help; not silenced by -q. */
 int output_text(struct context *ctx, const char *text, struct error *e);

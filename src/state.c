@@ -15,7 +15,7 @@ static void workers_free(struct worker *workers, size_t n)
 	free(workers);
 }
 
-static void device_free(struct device *d)
+void device_free(struct device *d)
 {
 	free(d->path);
 	free(d->tap);
@@ -25,7 +25,7 @@ static void device_free(struct device *d)
 	free(d->errors);
 }
 
-static void tap_free(struct tap *t)
+void tap_free(struct tap *t)
 {
 	free(t->path);
 	free(t->fds);

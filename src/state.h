@@ -133,6 +133,8 @@ struct changes {
 
 void state_free(struct state *s);
 void vm_free(struct vm *vm);
+void device_free(struct device *d);
+void tap_free(struct tap *t);
 void changes_free(struct changes *c);
 
 const char *device_kind_name(enum device_kind kind);	/* "net" */

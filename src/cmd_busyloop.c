@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <string.h>
+
+#include "busyloop.h"
+#include "command.h"
+#include "cut.h"
+#include "output.h"
+#include "target.h"
+#include "util.h"
+#include "value.h"
+
+struct set_options {
+	bool force;
+};
+
+static const struct option_spec set_table[] = {
+	{ "force", 'f', OPTION_FLAG, NULL, "allow more than 10 ms, which burns a whole CPU",
+	  offsetof(struct set_options, force), 0 },
+	{ NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0 },
+};
+
+/* What the reader should know of a device that was named. */
+static char *note_on(const struct vm *vm, const struct device *d)
+{
+	_cleanup_free_ char *name = target_name(vm, d, NULL);
+
+	if (vhost_uses_busyloop(d->kind))
+		return NULL;
+	return xasprintf("%s: vhost-%s stores a busy-loop timeout but ignores it", name,
+			 device_kind_name(d->kind));
+}
+
+struct notes {
+	char **items;
+	size_t n;
+};
+
+static void collect_notes(const struct selection *sel, struct notes *notes)
+{
+	for (size_t i = 0; i < sel->n; i++) {
+		char *note = note_on(sel->items[i].vm, sel->items[i].device);
+
+		if (note)
+			*ARRAY_ADD(notes->items, notes->n) = note;
+	}
+}
+
+static void notes_free(struct notes *notes)
+{
+	for (size_t i = 0; i < notes->n; i++)
+		free(notes->items[i]);
+	free(notes->items);
+}
+
+/* A VM named as a whole means those of its devices on which the timeout has a meaning. */
+static int expand(struct selection *sel, const char *text, struct error *e)
+{
+	struct vm *vm = sel->items[0].vm;
+
+	if (sel->items[0].device)
+		return 0;
+	selection_free(sel);
+	for (size_t i = 0; i < vm->n_devices; i++)
+		if (vhost_uses_busyloop(vm->devices[i].kind))
+			*ARRAY_ADD(sel->items, sel->n) =
+				(struct selected){ .vm = vm, .device = &vm->devices[i] };
+	if (sel->n)
+		return 0;
+	error_set(e, STATUS_UNSUPPORTED, 0, NULL,
+		  "it has no vhost-net device, and busy polling is vhost-net's alone");
+	return error_target(e, "%s", text);
+}
+
+/* One TARGET: devices of one VM. */
+static int find(struct context *ctx, struct state *s, struct selection *sel, struct error *e)
+{
+	if (target_find((const char *const *)ctx->argv, 1, s, sel, e) < 0)
+		return -1;
+	return expand(sel, ctx->argv[0], e);
+}
+
+/* Errors of lower layers know the device; people want the target as they would type it. */
+static int with_target(struct error *e, const struct vm *vm)
+{
+	char device[sizeof(e->target)];
+	_cleanup_free_ char *name = target_name(vm, NULL, NULL);
+
+	memcpy(device, e->target, sizeof(device));
+	e->target[0] = '\0';
+	return error_target(e, "%.100s%s%.50s", name, device[0] ? "/" : "", device);
+}
+
+static int get(struct context *ctx, struct state *s, struct selection *sel, struct error *e)
+{
+	struct owner_log log = { 0 };
+	struct notes notes = { 0 };
+	struct vm *vm;
+
+	if (find(ctx, s, sel, e) < 0)
+		return -1;
+	vm = sel->items[0].vm;
+	if (busyloop_get(vm, sel, &log, e) < 0)
+		return with_target(e, vm);
+	output_log(ctx, vm, &log);
+	for (size_t i = 0; i < sel->n; i++)
+		if (target_check_queues(&sel->items[i], e) < 0)
+			return -1;
+	collect_notes(sel, &notes);
+	for (size_t i = 0; i < notes.n && ctx->verbosity >= 0; i++)
+		fprintf(ctx->err, "vhostctl: %s\n", notes.items[i]);
+	notes_free(&notes);
+	s->source = "owner";
+	state_cut(s, sel);
+	return output_state(ctx, s, e);
+}
+
+static int run_get(struct context *ctx, struct error *e)
+{
+	struct state s = { 0 };
+	struct selection sel = { 0 };
+	int ret = get(ctx, &s, &sel, e);
+
+	selection_free(&sel);
+	state_free(&s);
+	return ret;
+}
+
+static int check_value(const struct context *ctx, uint32_t *usecs, struct error *e)
+{
+	const struct set_options *o = ctx->options;
+
+	if (value_parse_usecs(ctx->argv[1], usecs, e) < 0)
+		return -1;
+	if (*usecs <= VALUE_USECS_LIMIT || o->force)
+		return 0;
+	return error_set(e, STATUS_USAGE, 0, "set the busy-loop timeout",
+			 "%u us is more than 10 ms and would burn a whole CPU (10 to 100 us is what "
+			 "people use); --force if you mean it", *usecs);
+}
+
+static int set(struct context *ctx, struct state *s, struct selection *sel, struct changes *c,
+	       struct notes *notes, struct error *e)
+{
+	struct owner_log log = { 0 };
+	uint32_t usecs;
+	struct vm *vm;
+	int ret;
+
+	if (check_value(ctx, &usecs, e) < 0 || find(ctx, s, sel, e) < 0)
+		return -1;
+	vm = sel->items[0].vm;
+	collect_notes(sel, notes);
+	ret = busyloop_set(vm, sel, usecs, ctx->dry_run, c, &log, e);
+	output_log(ctx, vm, &log);
+	if (ret < 0)
+		return with_target(e, vm);
+	return output_changes(ctx, s->kernel, c, notes->items, notes->n, e);
+}
+
+static int run_set(struct context *ctx, struct error *e)
+{
+	struct state s = { 0 };
+	struct selection sel = { 0 };
+	struct changes c = { 0 };
+	struct notes notes = { 0 };
+	int ret = set(ctx, &s, &sel, &c, &notes, e);
+
+	notes_free(&notes);
+	changes_free(&c);
+	selection_free(&sel);
+	state_free(&s);
+	return ret;
+}
+
+static const struct command cmd_get = {
+	.name = "get",
+	.operands = "TARGET",
+	.summary = "read the busy-loop timeout of queues",
+	.min_operands = 1,
+	.max_operands = 1,
+	.run = run_get,
+};
+
+static const struct command cmd_set = {
+	.name = "set",
+	.operands = "TARGET USECS",
+	.summary = "set the busy-loop timeout of queues; 0 or off ends polling",
+	.min_operands = 2,
+	.max_operands = 2,
+	.changes = true,
+	.options = set_table,
+	.options_size = sizeof(struct set_options),
+	.run = run_set,
+};
+
+static const struct command *const subcommands[] = { &cmd_get, &cmd_set, NULL };
+
+const struct command cmd_busyloop = {
+	.name = "busyloop",
+	.summary = "busy-loop timeout of vhost-net queues",
+	.sub = subcommands,
+};

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * How long a stop lasts: a bare seize, stop, release (the floor), the owner context with
+ * 1, 4 and 16 ioctls, and gdb making one call. All in one run, interleaved, on one process
+ * with three threads: the one that is borrowed, one that spins and reads the clock (what a
+ * bystander notices), one idle.
+ *
+ * With /dev/vhost-net the ioctls are real ones; without it they end with ENOTTY, which
+ * costs the same but for the driver's own work.
+ *
+ *   pause ROUNDS GDB_ROUNDS
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/vhost.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "owner.h"
+#include "util.h"
+
+#define ROUNDS_MAX 5000
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+/* Shared with the subject: the longest time its spinning thread did not run. */
+static struct {
+	_Atomic uint64_t gap;
+} *seen;
+
+struct series {
+	const char *name;
+	uint64_t ns[ROUNDS_MAX], gap[ROUNDS_MAX];
+	size_t n;
+};
+
+static void *spin(void *arg)
+{
+	uint64_t last = now_ns();
+
+	(void)arg;
+	for (;;) {
+		uint64_t now = now_ns();
+
+		if (now - last > seen->gap)
+			seen->gap = now - last;
+		last = now;
+	}
+	return NULL;
+}
+
+static void *idle(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static pid_t start_subject(int *fd, bool *real)
+{
+	pid_t pid;
+
+	*fd = open("/dev/vhost-net", O_RDWR | O_CLOEXEC);
+	*real = *fd >= 0;
+	if (!*real)
+		*fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	pid = fork();
+	if (pid == 0) {
+		pthread_t t[2];
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (*real && ioctl(*fd, VHOST_SET_OWNER) < 0)
+			_exit(1);
+		if (pthread_create(&t[0], NULL, spin, NULL) || pthread_create(&t[1], NULL, idle, NULL))
+			_exit(1);
+		for (;;)
+			ppoll(NULL, 0, NULL, NULL);
+	}
+	usleep(200000);
+	return pid;
+}
+
+static void add(struct series *s, uint64_t ns)
+{
+	if (s->n < ROUNDS_MAX) {
+		s->ns[s->n] = ns;
+		s->gap[s->n++] = seen->gap;
+	}
+}
+
+/* What any ptrace stop costs, in a child as new as the owner context's. */
+static void bare(struct series *s, pid_t pid)
+{
+	uint64_t *result = (uint64_t *)(seen + 1);
+	pid_t child;
+
+	seen->gap = 0;
+	child = fork();
+	if (child == 0) {
+		int status;
+		uint64_t start;
+
+		if (ptrace(PTRACE_SEIZE, pid, 0, 0) < 0)
+			_exit(1);
+		start = now_ns();
+		ptrace(PTRACE_INTERRUPT, pid, 0, 0);
+		while (waitpid(pid, &status, __WALL | WNOHANG) != pid)
+			;
+		ptrace(PTRACE_DETACH, pid, 0, 0);
+		*result = now_ns() - start;
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	add(s, *result);
+}
+
+static void owner(struct series *s, pid_t pid, int proc_fd, int fd, size_t n, bool real)
+{
+	static struct owner_log log;
+	struct owner_call calls[16];
+	struct error e = ERROR_INIT;
+
+	memset(calls, 0, sizeof(calls));
+	memset(&log, 0, sizeof(log));
+	for (size_t i = 0; i < n; i++) {
+		calls[i].fd = calls[i].held_fd = fd;
+		calls[i].request = VHOST_GET_VRING_BUSYLOOP_TIMEOUT;
+		calls[i].size = sizeof(struct vhost_vring_state);
+	}
+	seen->gap = 0;
+	if (owner_run(pid, proc_fd, OWNER_THREAD_MAIN, calls, n, &log, &e) < 0 ||
+	    calls[n - 1].result != (real ? 0 : -ENOTTY)) {
+		fprintf(stderr, "pause: %s (%ld)\n", e.message, calls[n - 1].result);
+		exit(1);
+	}
+	add(s, log.stopped_ns);
+}
+
+/* gdb stops every thread, so the spinning one tells how long. */
+static void gdb(struct series *s, pid_t pid, int fd)
+{
+	char *command = xasprintf("gdb -q -nx -batch -p %d -ex 'call (int)ioctl(%d, %u, $sp - 1024)' "
+				  ">/dev/null 2>&1 </dev/null", pid, fd,
+				  (unsigned int)VHOST_GET_VRING_BUSYLOOP_TIMEOUT);
+
+	seen->gap = 0;
+	if (system(command) != 0) { /* NOLINT: the command is ours */
+		fprintf(stderr, "pause: gdb failed\n");
+		exit(1);
+	}
+	free(command);
+	add(s, seen->gap);
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double usecs(uint64_t *ns, size_t n, unsigned int percent)
+{
+	qsort(ns, n, sizeof(*ns), compare);
+	return (double)ns[(n - 1) * percent / 100] / 1000;
+}
+
+static void print(struct series *s, double floor)
+{
+	double median = usecs(s->ns, s->n, 50);
+
+	printf("%-22s %10.1f %10.1f %10.1f %9.1fx %12.1f\n", s->name, usecs(s->ns, s->n, 10), median,
+	       usecs(s->ns, s->n, 90), median / floor, usecs(s->gap, s->n, 50));
+}
+
+int main(int argc, char **argv)
+{
+	static struct series series[] = { { .name = "bare stop (floor)" }, { .name = "vhostctl, 1 ioctl" },
+					  { .name = "vhostctl, 4 ioctls" },
+					  { .name = "vhostctl, 16 ioctls" },
+					  { .name = "gdb, 1 ioctl" } };
+	int rounds = argc > 1 ? atoi(argv[1]) : 300, gdb_rounds = argc > 2 ? atoi(argv[2]) : 5;
+	int fd, proc_fd;
+	char path[32];
+	bool real;
+	pid_t pid;
+
+	seen = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid = start_subject(&fd, &real);
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < rounds; i++) {
+		bare(&series[0], pid);
+		owner(&series[1], pid, proc_fd, fd, 1, real);
+		owner(&series[2], pid, proc_fd, fd, 4, real);
+		owner(&series[3], pid, proc_fd, fd, 16, real);
+	}
+	for (int i = 0; i < gdb_rounds; i++)
+		gdb(&series[4], pid, fd);
+	printf("%-22s %10s %10s %10s %10s %12s\n", "pause, microseconds", "p10", "median", "p90", "ratio",
+	       "bystander");
+	for (size_t i = 0; i < ARRAY_SIZE(series); i++)
+		if (series[i].n)
+			print(&series[i], usecs(series[0].ns, series[0].n, 50));
+	printf("ioctls: %s\n", real ? "real, on vhost-net" : "real, refused (this kernel has no vhost)");
+	kill(pid, SIGKILL);
+	return 0;
+}
