@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
@@ -14,6 +15,7 @@
 #include "threads.h"
 #include "util.h"
 #include "vmfile.h"
+#include "vmname.h"
 
 static const char denied_operation[] = "look into processes";
 
@@ -166,7 +168,7 @@ static void scan_finish(struct scan *sc)
 	}
 	if (sc->n_denied)
 		error_set(ARRAY_ADD(sc->state->errors, sc->state->n_errors), STATUS_DENIED, EACCES,
-			  denied_operation, "%zu %s not be read; run as root, or with CAP_SYS_PTRACE",
+			  denied_operation, "%zu %s not be read; it takes root with CAP_SYS_PTRACE",
 			  sc->n_denied, sc->n_denied == 1 ? "process could" : "processes could");
 	close(sc->proc_fd);
 }
@@ -212,7 +214,7 @@ static int not_found(struct error *e, pid_t pid, enum looked looked)
 	switch (looked) {
 	case LOOKED_DENIED:
 		return error_set(e, STATUS_DENIED, EACCES, denied_operation,
-				 "process %d could not be read; run as root, or with CAP_SYS_PTRACE",
+				 "process %d could not be read; it takes root with CAP_SYS_PTRACE",
 				 (int)pid);
 	case LOOKED_GONE:
 		return error_set(e, STATUS_NOT_FOUND, ESRCH, NULL, "there is no process %d", (int)pid);
@@ -246,4 +248,55 @@ const struct error *scan_denied(const struct state *s)
 		if (s->errors[i].status == STATUS_DENIED && !strcmp(s->errors[i].operation, denied_operation))
 			return &s->errors[i];
 	return NULL;
+}
+
+static bool begins_with(const char *text, const char *name, bool any_case)
+{
+	size_t len = name ? strlen(name) : 0;
+
+	return len && (any_case ? !strncasecmp(text, name, len) : !strncmp(text, name, len)) &&
+	       (text[len] == '\0' || text[len] == '/');
+}
+
+static bool goes_by(int pid_fd, const char *text)
+{
+	_cleanup_proc_text_ struct proc_text cmdline = { 0 };
+	_cleanup_free_ char *name = NULL;
+	_cleanup_free_ char *uuid = NULL;
+
+	if (vm_read_cmdline(pid_fd, &cmdline))
+		return false;
+	vmname_parse(cmdline.data, cmdline.len, &name, &uuid);
+	return begins_with(text, name, false) || begins_with(text, uuid, true);
+}
+
+static bool may_look_into(int pid_fd)
+{
+	_cleanup_close_ int fd_dir = openat(pid_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_free_ char *link = NULL;
+
+	/* Listing the fds takes their owner's uid, following one the right to trace. */
+	if (fd_dir < 0)
+		return errno != EACCES && errno != EPERM;
+	link = proc_readlink(pid_fd, "ns/net");
+	return link || (errno != EACCES && errno != EPERM);
+}
+
+pid_t scan_find_denied(const char *text)
+{
+	_cleanup_close_ int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct procdir dir;
+	const char *name;
+	int pid;
+
+	if (proc_fd < 0)
+		return 0;
+	procdir_start(&dir, proc_fd);
+	while ((name = procdir_next(&dir, &pid))) {
+		_cleanup_close_ int pid_fd = openat(proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (pid_fd >= 0 && goes_by(pid_fd, text) && !may_look_into(pid_fd))
+			return pid;
+	}
+	return 0;
 }

@@ -28,4 +28,11 @@ int scan_pid(pid_t pid, struct state *s, struct error *e);
 /* The error of @s that says that some processes could not be looked into; NULL if all could. */
 const struct error *scan_denied(const struct state *s);
 
+/*
+ * A process whose command line names it @text, or a beginning of @text that a slash follows, and
+ * which we may not look into; 0 if there is none. For when a VM was not found: everybody may
+ * read a command line.
+ */
+pid_t scan_find_denied(const char *text);
+
 #endif

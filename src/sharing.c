@@ -139,6 +139,17 @@ static void compact(struct state *s, const struct verdict *verdicts)
 	s->n_vms = kept;
 }
 
+/* A state that grows VM by VM (scan_pid()) is resolved anew each time. */
+static void forget_holders(struct state *s)
+{
+	for (size_t v = 0; v < s->n_vms; v++)
+		for (size_t d = 0; d < s->vms[v].n_devices; d++) {
+			free(s->vms[v].devices[d].holders);
+			s->vms[v].devices[d].holders = NULL;
+			s->vms[v].devices[d].n_holders = 0;
+		}
+}
+
 void sharing_resolve(struct state *s)
 {
 	struct error e = ERROR_INIT;
@@ -148,6 +159,7 @@ void sharing_resolve(struct state *s)
 	_cleanup_free_ struct verdict *verdicts = NULL;
 	size_t n;
 
+	forget_holders(s);
 	all = collect(s, &n);
 	if (n < 2)
 		return;

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "scan.h"
+#include "target.h"
 #include "util.h"
 
 #define UUID "11111111-2222-3333-4444-555555555555"
@@ -182,7 +183,9 @@ static void no_vm(void **state)
 /* What an ordinary user is told: that there is something it could not read, and exit 4. */
 static void ordinary_user(void **state)
 {
-	char *argv[] = { (char *)"qemu-system-x86_64", NULL };
+	char *argv[] = { (char *)"qemu-system-x86_64", (char *)"-name", (char *)"sc/an", NULL };
+	static const char *const target[] = { "sc/an/net0" };
+	static const char *const no_target[] = { "sc/annex" };
 	pid_t pid = getuid() ? 0 : start(argv), user;
 	int status;
 
@@ -193,6 +196,7 @@ static void ordinary_user(void **state)
 	if (user == 0) {
 		struct error e = ERROR_INIT;
 		struct state s = { 0 };
+		struct selection sel = { 0 };
 
 		if (setgid(65534) || setuid(65534))
 			_exit(10);
@@ -200,6 +204,12 @@ static void ordinary_user(void **state)
 			_exit(11);
 		if (scan_host(&s, &e) || s.n_vms || !scan_denied(&s))
 			_exit(12);
+		state_free(&s);
+		if (target_find(target, 1, &s, &sel, &e) != -1 || e.status != STATUS_DENIED)
+			_exit(13);
+		state_free(&s);
+		if (target_find(no_target, 1, &s, &sel, &e) != -1 || e.status != STATUS_NOT_FOUND)
+			_exit(14);
 		state_free(&s);
 		_exit(0);
 	}

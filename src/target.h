@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * TARGET: VM, VM/DEVICE or VM/DEVICE/QUEUES, as people type it.
+ *
+ * VM is a pid, a guest name or a uuid. A number that is the pid of a VM means that VM, even if
+ * another one is named so: a guest must not be able to get in the way by its name. Names may hold
+ * slashes: of all ways to cut the text the one with the longest VM is taken.
+ * DEVICE is an id ("net0"), an fd ("fd8"), or the name of a tap: all the vhost-net devices
+ * known to drive it. An id wins over a tap of the same name.
+ * QUEUES is a list of indices, ranges and names: "0-3,7", "rx", "req0".
+ */
+#ifndef TARGET_H
+#define TARGET_H
+
+#include "state.h"
+#include "value.h"
+
+struct selected {
+	struct vm *vm;
+	struct device *device;	/* NULL: the VM and all its devices */
+	struct ranges queues;	/* n == 0: all */
+};
+
+/* Points into the state it was made of. */
+struct selection {
+	struct selected *items;
+	size_t n;
+};
+
+/*
+ * Add what @text names in @s to @sel. STATUS_USAGE when it is no target; STATUS_NOT_FOUND when
+ * there is no such thing, and the message says what there is, or when it names two VMs;
+ * STATUS_DENIED when a process that could not be read goes by this name.
+ */
+int target_resolve(struct state *s, const char *text, struct selection *sel, struct error *e);
+
+/* Whether @s selects the queue of that index. */
+bool target_has_queue(const struct selected *s, unsigned int index);
+
+/*
+ * Once the device's queues are known: STATUS_NOT_FOUND if one of those selected does not exist.
+ * (Those of net and vsock are known beforehand: target_resolve() refuses them.)
+ */
+int target_check_queues(const struct selected *s, struct error *e);
+
+/*
+ * Scan for the VMs of @n targets and resolve them all: only the processes named, when all VMs are
+ * given as pids, else the whole host. No targets: all VMs.
+ */
+int target_find(const char *const *texts, size_t n, struct state *s, struct selection *sel,
+		struct error *e);
+
+/* "vm1/net0/rx" as one types it (the pid if it has no name); bytes as they are. Free it. */
+char *target_name(const struct vm *vm, const struct device *d, const struct queue *q);
+
+void selection_free(struct selection *sel);
+
+#endif
