@@ -15,6 +15,7 @@
 #include "util.h"
 
 static const struct command *const commands[] = {
+	&cmd_list,
 	&cmd_help,
 	NULL,
 };

@@ -25,7 +25,9 @@ part_clang() { need clang clang && build_all clang; }
 
 # Only the program: tests end on their first failed assertion, which the analyzer cannot know.
 part_scan() {
-	need scan-build clang-tools && scan-build --status-bugs -o "$BUILD-lint-scan" --use-cc=clang \
+	need scan-build clang-tools || return
+	rm -rf "$BUILD-lint-scan" # it says nothing of a file that is compiled already
+	scan-build --status-bugs -o "$BUILD-lint-scan" --use-cc=clang \
 		"$MAKE" -s --no-print-directory -j"$JOBS" BUILD="$BUILD-lint-scan" all
 }
 

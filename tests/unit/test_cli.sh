@@ -50,6 +50,49 @@ for where in /dev/full closed pipe; do
 	ok "exit 1 when stdout is $where" "status $got" "$(cat "$tmp/err")"
 done
 
+# Documents: whatever VMs this host has, in each format.
+validate() { /usr/bin/python3 "${0%/*}/validate.py" man/vhostctl.schema.json state 2>&1; }
+for option in --compact --pretty ""; do
+	# shellcheck disable=SC2086 # none is no word
+	out=$("$VHOSTCTL" list $option 2>&1 | validate)
+	ok "list $option is valid" "$out"
+done
+is "list prints one line into a pipe" "$("$VHOSTCTL" list | wc -l)" 1
+[ "$(script -qec "'$VHOSTCTL' list" /dev/null | wc -l)" -gt 3 ]
+ok "list indents on a terminal"
+is "list -q prints nothing" "$("$VHOSTCTL" list -q 2>&1)" ""
+
+# A process that does its worst: its name, its thread's name and its tap's name are hostile.
+if [ "$(id -u)" = 0 ] && [ -w /dev/net/tun ]; then
+	name=$'evil\e]0;owned\a\e[2J\n"\\\xff\u202e'
+	mkfifo "$tmp/hold"
+	/usr/bin/python3 -c '
+import fcntl, struct, sys
+tap = open("/dev/net/tun", "r+b", buffering=0)
+fcntl.ioctl(tap, 0x400454ca, struct.pack("16sH22x", b"t\x1b[2J\xff\x9b", 0x1002))
+open("/proc/self/comm", "wb").write(b"c\x1b[2J\n\xff")
+print(flush=True)
+sys.stdin.read()' -name "$name" <"$tmp/hold" >"$tmp/ready" &
+	evil=$!
+	exec 9>"$tmp/hold"
+	for _ in $(seq 100); do [ -s "$tmp/ready" ] && break; sleep 0.1; done
+	out=$("$VHOSTCTL" list "$evil" 2>&1 | validate)
+	ok "a hostile VM is a valid document" "$out"
+	for locale in C C.UTF-8; do
+		LC_ALL=$locale "$VHOSTCTL" list -t "$evil" >"$tmp/out"
+		! LC_ALL=C grep -q '[^[:print:]]' <(LC_ALL=$locale tr -d '\n' <"$tmp/out" |
+			sed 's/\xe2\x94[\x80-\xbf]//g')
+		ok "a hostile VM's table has no control characters in $locale" "$(cat -v "$tmp/out")"
+		grep -q 't\\x1b\[2J\\xff\\x9b' "$tmp/out"
+		ok "its tap is there, escaped" "$(cat -v "$tmp/out")"
+	done
+	exec 9>&-
+	wait "$evil"
+else
+	true
+	ok "hostile VM # SKIP needs root and /dev/net/tun"
+fi
+
 # Nothing may land in a file that happens to get the number of a closed descriptor.
 "$VHOSTCTL" nonsense <&- >&- 2>&-
 is "exit 2 with all descriptors closed" "$?" 2
