@@ -40,3 +40,13 @@ $(FIXTURES):
 
 fixtures: $(FIXTURES) ## build the fixtures of the tests
 .PHONY: fixtures
+
+# The kill test: tests/kill/killer kills the tool; poke is the owner context without a vhost device.
+$(BUILD)/tests/killer: $(wildcard tests/kill/killer*.c) tests/kill/killer.h $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(FIXTURE_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c,$^) -lpthread
+
+POKE_OBJS := $(filter $(BUILD)/owner%.o,$(LIB_OBJS)) $(patsubst %,$(BUILD)/%.o,error procfs seccomp util)
+$(BUILD)/tests/poke: tests/kill/poke.c $(POKE_OBJS) $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c %.o,$^)
