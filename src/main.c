@@ -16,6 +16,8 @@
 
 static const struct command *const commands[] = {
 	&cmd_list,
+	&cmd_show,
+	&cmd_busyloop,
 	&cmd_help,
 	NULL,
 };
