@@ -55,7 +55,8 @@ static void check_module(struct check *c, const struct device_numbers *numbers,
 	if (index_has(c->kernel, "modules.dep", module))
 		check_add(&c->host, name, CHECK_NO, "not loaded; modprobe %s", module);
 	else
-		check_add(&c->host, name, CHECK_NO, "this kernel does not have it");
+		check_add(&c->host, name, CHECK_NO, "neither in this kernel nor below /lib/modules/%s",
+			  c->kernel);
 }
 
 static void check_modules(struct check *c)

@@ -16,6 +16,7 @@
 
 static const struct command *const commands[] = {
 	&cmd_list,
+	&cmd_check,
 	&cmd_help,
 	NULL,
 };
