@@ -7,6 +7,7 @@
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
+#include "check.h"
 #include "command.h"
 #include "owner.h"
 #include "state.h"
@@ -19,6 +20,8 @@ int output_changes(struct context *ctx, const char *kernel, const struct changes
 
 /* With -v, on ctx->err: each system call that touched @vm, with times. */
 void output_log(struct context *ctx, const struct vm *vm, const struct owner_log *log);
+
+int output_check(struct context *ctx, const struct check *c, struct error *e);
 
 /* Plain text such as help; not silenced by -q. */
 int output_text(struct context *ctx, const char *text, struct error *e);

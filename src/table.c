@@ -42,6 +42,14 @@ static const struct column change_columns[] = {
 	[COL_APPLIED] = { "APPLIED", 0, 0 },
 };
 
+enum { COL_CHECK, COL_OK, COL_REASON };
+
+static const struct column check_columns[] = {
+	[COL_CHECK] = { "CHECK", SCOLS_FL_TREE, 34 },
+	[COL_OK] = { "OK", 0, 0 },
+	[COL_REASON] = { "REASON", 0, 0 },
+};
+
 struct table {
 	scols_table *scols;
 	const struct column *columns;
@@ -378,4 +386,34 @@ char *table_changes(const struct changes *c, char *const *notes, size_t n_notes,
 	for (size_t i = 0; i < n_notes; i++)
 		add_below(&text, style->utf8, "note: %s", notes[i]);
 	return text;
+}
+
+static void add_checks(struct table *t, scols_line *parent, const struct check_list *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		const struct check_item *item = &list->items[i];
+		scols_line *line = add_line(t, parent);
+
+		set(t, line, COL_CHECK, item->name);
+		set(t, line, COL_OK, item->ok == CHECK_OK ? "yes" : item->ok == CHECK_NO ? "no" : "-");
+		set(t, line, COL_REASON, item->reason);
+	}
+}
+
+char *table_check(const struct check *c, const struct table_style *style)
+{
+	struct table t;
+
+	table_init(&t, check_columns, ARRAY_SIZE(check_columns), style);
+	add_checks(&t, NULL, &c->host);
+	for (size_t i = 0; i < c->n_vms; i++) {
+		scols_line *vm = add_line(&t, NULL);
+
+		if (c->vms[i].name)
+			setf(&t, vm, COL_CHECK, "%s (%d)", c->vms[i].name, (int)c->vms[i].pid);
+		else
+			setf(&t, vm, COL_CHECK, "%d", (int)c->vms[i].pid);
+		add_checks(&t, vm, &c->vms[i].list);
+	}
+	return table_finish(&t);
 }

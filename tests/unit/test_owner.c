@@ -314,6 +314,9 @@ static void leaves_a_stopped_process_stopped(void **state)
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(run(&s, OWNER_THREAD_ANY, &c, &e), STATUS_OK);
 		assert_int_equal(c.result, -ENOTTY);
+		/* Let go, it has to run the few steps into its stop again. */
+		for (int tries = 0; tries < 100 && state_of(&s) != 'T'; tries++)
+			usleep(10000);
 		assert_int_equal(state_of(&s), 'T');
 	}
 	assert_int_equal(run(&s, OWNER_THREAD_MAIN, &c, &e), STATUS_FAILED);
