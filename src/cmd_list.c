@@ -1,37 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* "list": the VMs of this host, without stopping or borrowing anything. */
-#include <string.h>
-
 #include "command.h"
+#include "cut.h"
 #include "output.h"
 #include "target.h"
 #include "util.h"
-
-static bool selects(const struct selection *sel, const struct vm *vm)
-{
-	for (size_t i = 0; i < sel->n; i++)
-		if (sel->items[i].vm == vm)
-			return true;
-	return false;
-}
-
-/* Leave only the VMs in @sel, which points nowhere afterwards. */
-static void keep_selected(struct state *s, const struct selection *sel)
-{
-	bool *keep = xcalloc(s->n_vms, sizeof(*keep));
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->n_vms; i++)
-		keep[i] = selects(sel, &s->vms[i]);
-	for (size_t i = 0; i < s->n_vms; i++) {
-		if (keep[i])
-			s->vms[n++] = s->vms[i];
-		else
-			vm_free(&s->vms[i]);
-	}
-	s->n_vms = n;
-	free(keep);
-}
 
 static int only_vms(const struct selection *sel, struct error *e)
 {
@@ -51,7 +24,7 @@ static int run_list(struct context *ctx, struct error *e)
 	if (rc == 0)
 		rc = only_vms(&sel, e);
 	if (rc == 0) {
-		keep_selected(&s, &sel);
+		state_cut(&s, &sel);
 		rc = output_state(ctx, &s, e);
 	}
 	selection_free(&sel);

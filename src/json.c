@@ -318,3 +318,36 @@ char *json_changes(const char *kernel, const struct changes *c, char *const *not
 	put(o, "notes", list);
 	return render(o, pretty);
 }
+
+static json_t *checks_json(const struct check_list *list)
+{
+	json_t *checks = json_array();
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct check_item *item = &list->items[i];
+		json_t *o = json_object();
+
+		put_string(o, "name", item->name);
+		put(o, "ok", item->ok == CHECK_UNKNOWN ? json_null() : json_boolean(item->ok));
+		put_nonempty(o, "reason", item->reason);
+		json_array_append_new(checks, o);
+	}
+	return checks;
+}
+
+char *json_check(const struct check *c, bool pretty)
+{
+	json_t *o = document(c->kernel), *vms = json_array();
+
+	for (size_t i = 0; i < c->n_vms; i++) {
+		json_t *vm = json_object();
+
+		put_int(vm, "pid", c->vms[i].pid);
+		put_string(vm, "name", c->vms[i].name);
+		put(vm, "checks", checks_json(&c->vms[i].list));
+		json_array_append_new(vms, vm);
+	}
+	put(o, "checks", checks_json(&c->host));
+	put(o, "vms", vms);
+	return render(o, pretty);
+}

@@ -9,11 +9,13 @@
 
 #include <stdbool.h>
 
+#include "check.h"
 #include "state.h"
 
 /* To be freed by the caller; NULL when jansson could not make it. */
 char *json_state(const struct state *s, bool pretty);
 char *json_changes(const char *kernel, const struct changes *c, char *const *notes,
 		   size_t n_notes, bool pretty);
+char *json_check(const struct check *c, bool pretty);
 
 #endif

@@ -16,6 +16,9 @@
 
 static const struct command *const commands[] = {
 	&cmd_list,
+	&cmd_show,
+	&cmd_busyloop,
+	&cmd_check,
 	&cmd_help,
 	NULL,
 };

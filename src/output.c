@@ -79,3 +79,12 @@ void output_log(struct context *ctx, const struct vm *vm, const struct owner_log
 			l->errnum ? " " : "", l->errnum ? error_name(l->errnum) : "");
 	}
 }
+
+int output_check(struct context *ctx, const struct check *c, struct error *e)
+{
+	struct table_style t = style(ctx);
+
+	return write_document(ctx, ctx->format == FORMAT_TABLE
+			      ? table_check(c, &t)
+			      : json_check(c, ctx->format == FORMAT_PRETTY), e);
+}

@@ -7,6 +7,7 @@
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
+#include "check.h"
 #include "command.h"
 #include "owner.h"
 #include "state.h"
@@ -16,6 +17,8 @@ int output_state(struct context *ctx, const struct state *s, struct error *e);
 /* @notes: sentences for the reader ("scsi0 stores the value and ignores it"), may be NULL. */
 int output_changes(struct context *ctx, const char *kernel, const struct changes *c,
 		   char *const *notes, size_t n_notes, struct error *e);
+
+int output_check(struct context *ctx, const struct check *c, struct error *e);
 
 /* With -v, on ctx->err: each system call that touched @vm, with times. */
 void output_log(struct context *ctx, const struct vm *vm, const struct owner_log *log);

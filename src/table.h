@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "check.h"
 #include "state.h"
 
 struct table_style {
@@ -16,5 +17,6 @@ struct table_style {
 char *table_state(const struct state *s, const struct table_style *style);
 char *table_changes(const struct changes *c, char *const *notes, size_t n_notes,
 		    const struct table_style *style);
+char *table_check(const struct check *c, const struct table_style *style);
 
 #endif
