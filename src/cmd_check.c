@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* "check": what this host, kernel and user can do; and whether a VM can be acted on. */
+/* "check": what this host, its kernel and this user can do, and why not where they cannot. */
 #include "check.h"
 #include "command.h"
 #include "output.h"
 #include "target.h"
 
-static int check_vms(struct check *c, const char *const *targets, size_t n, struct error *e)
+static int check_target(struct check *c, const char *text, struct error *e)
 {
 	struct state s = { 0 };
 	struct selection sel = { 0 };
-	int rc = n ? target_find(targets, n, &s, &sel, e) : 0;
+	int rc = target_find(&text, 1, &s, &sel, e);
 
-	for (size_t i = 0; i < sel.n && rc == 0; i++)
-		rc = check_vm(c, sel.items[i].vm, e);
+	for (size_t i = 0; rc == 0 && i < sel.n; i++) {
+		if (sel.items[i].device)
+			rc = error_set(e, STATUS_USAGE, 0, NULL, "check takes a whole VM");
+		else
+			rc = check_vm(c, sel.items[i].vm, e);
+	}
 	selection_free(&sel);
 	state_free(&s);
 	return rc;
@@ -20,11 +24,12 @@ static int check_vms(struct check *c, const char *const *targets, size_t n, stru
 
 static int run_check(struct context *ctx, struct error *e)
 {
-	struct check c = { .n_vms = 0 };
-	int rc;
+	struct check c = { 0 };
+	int rc = 0;
 
 	check_host(&c);
-	rc = check_vms(&c, (const char *const *)ctx->argv, (size_t)ctx->argc, e);
+	if (ctx->argc)
+		rc = check_target(&c, ctx->argv[0], e);
 	if (rc == 0)
 		rc = output_check(ctx, &c, e);
 	check_free(&c);
@@ -34,9 +39,8 @@ static int run_check(struct context *ctx, struct error *e)
 const struct command cmd_check = {
 	.name = "check",
 	.operands = "[VM]",
-	.summary = "tell what this host, kernel and user can do, and why not",
-	.details = "With a VM, also what stands in the way of acting on it.\n"
-		   "The exit status is 0 whatever is found; each check says ok or why not.",
+	.summary = "what this host, kernel and user can do, and what hinders a VM",
+	.details = "The status is 0 whatever the answers are: they are in the document.",
 	.max_operands = 1,
 	.run = run_check,
 };

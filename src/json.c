@@ -328,8 +328,7 @@ static json_t *checks_json(const struct check_list *list)
 		json_t *o = json_object();
 
 		put_string(o, "name", item->name);
-		put(o, "ok", item->ok == CHECK_UNKNOWN ? json_null()
-						       : json_boolean(item->ok == CHECK_OK));
+		put(o, "ok", item->ok == CHECK_UNKNOWN ? json_null() : json_boolean(item->ok));
 		put_nonempty(o, "reason", item->reason);
 		json_array_append_new(checks, o);
 	}

@@ -18,6 +18,8 @@ int output_state(struct context *ctx, const struct state *s, struct error *e);
 int output_changes(struct context *ctx, const char *kernel, const struct changes *c,
 		   char *const *notes, size_t n_notes, struct error *e);
 
+int output_check(struct context *ctx, const struct check *c, struct error *e);
+
 /* With -v, on ctx->err: each system call that touched @vm, with times. */
 void output_log(struct context *ctx, const struct vm *vm, const struct owner_log *log);
 

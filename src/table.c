@@ -45,9 +45,9 @@ static const struct column change_columns[] = {
 enum { COL_CHECK, COL_OK, COL_REASON };
 
 static const struct column check_columns[] = {
-	[COL_CHECK] = { "CHECK", SCOLS_FL_TREE, 34 },
+	[COL_CHECK] = { "CHECK", SCOLS_FL_TREE, 32 },
 	[COL_OK] = { "OK", 0, 0 },
-	[COL_REASON] = { "REASON", 0, 0 },
+	[COL_REASON] = { "REASON", SCOLS_FL_WRAP, 0 },
 };
 
 struct table {
@@ -62,9 +62,15 @@ static void table_init(struct table *t, const struct column *columns, size_t n,
 {
 	*t = (struct table){ .scols = scols_new_table(), .columns = columns, .style = style };
 	t->failed = !t->scols;
-	for (size_t i = 0; i < n && !t->failed; i++)
-		t->failed = !scols_table_new_column(t->scols, columns[i].name, 0,
-						    columns[i].flags);
+	for (size_t i = 0; i < n && !t->failed; i++) {
+		struct libscols_column *c = scols_table_new_column(t->scols, columns[i].name, 0,
+								   columns[i].flags);
+
+		t->failed = !c;
+		if (c && columns[i].flags & SCOLS_FL_WRAP) /* where set_wrapped() broke it */
+			scols_column_set_wrapfunc(c, scols_wrapnl_chunksize,
+						  scols_wrapnl_nextchunk, NULL);
+	}
 	if (t->failed)
 		return;
 	scols_table_enable_ascii(t->scols, !style->utf8);
@@ -388,32 +394,75 @@ char *table_changes(const struct changes *c, char *const *notes, size_t n_notes,
 	return text;
 }
 
-static void add_checks(struct table *t, scols_line *parent, const struct check_list *list)
+/* Escaped @text into lines of at most @width, broken at blanks; 0: one line. */
+static void set_wrapped(struct table *t, scols_line *line, size_t column, const char *text,
+			size_t width)
+{
+	_cleanup_free_ char *safe = escape_text(text, t->style->utf8);
+	char *start = safe, *blank = NULL;
+
+	for (char *p = safe; width && *p; p++) {
+		if (*p == ' ')
+			blank = p;
+		if ((size_t)(p - start) < width || !blank)
+			continue;
+		*blank = '\n';
+		start = blank + 1;
+		blank = NULL;
+	}
+	if (line)
+		t->failed |= scols_line_set_data(line, column, safe) != 0;
+}
+
+static size_t longest_name(const struct check_list *list)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (strlen(list->items[i].name) > longest)
+			longest = strlen(list->items[i].name);
+	return longest;
+}
+
+/* What the first column, at its widest where VMs have names, and " yes " leave of the terminal. */
+static size_t reason_width(const struct check *c, const struct table_style *style)
+{
+	size_t names = c->n_vms ? check_columns[COL_CHECK].most : longest_name(&c->host);
+	size_t taken = names + strlen(" yes ");
+
+	return (size_t)style->width > taken + 20 ? (size_t)style->width - taken : 0;
+}
+
+static void add_checks(struct table *t, scols_line *parent, const struct check_list *list,
+		       size_t width)
 {
 	for (size_t i = 0; i < list->n; i++) {
 		const struct check_item *item = &list->items[i];
 		scols_line *line = add_line(t, parent);
 
 		set(t, line, COL_CHECK, item->name);
-		set(t, line, COL_OK, item->ok == CHECK_OK ? "yes" : item->ok == CHECK_NO ? "no" : "-");
-		set(t, line, COL_REASON, item->reason);
+		set(t, line, COL_OK, item->ok == CHECK_UNKNOWN ? "-" : item->ok ? "yes" : "no");
+		set_wrapped(t, line, COL_REASON, item->reason, width);
 	}
 }
 
 char *table_check(const struct check *c, const struct table_style *style)
 {
+	size_t width = reason_width(c, style);
 	struct table t;
 
 	table_init(&t, check_columns, ARRAY_SIZE(check_columns), style);
-	add_checks(&t, NULL, &c->host);
+	add_checks(&t, NULL, &c->host, width);
 	for (size_t i = 0; i < c->n_vms; i++) {
-		scols_line *vm = add_line(&t, NULL);
+		const struct check_vm *vm = &c->vms[i];
+		scols_line *line = add_line(&t, NULL);
 
-		if (c->vms[i].name)
-			setf(&t, vm, COL_CHECK, "%s (%d)", c->vms[i].name, (int)c->vms[i].pid);
+		if (vm->name)
+			set(&t, line, COL_CHECK, vm->name);
 		else
-			setf(&t, vm, COL_CHECK, "%d", (int)c->vms[i].pid);
-		add_checks(&t, vm, &c->vms[i].list);
+			setf(&t, line, COL_CHECK, "%d", (int)vm->pid);
+		setf(&t, line, COL_REASON, "pid %d", (int)vm->pid);
+		add_checks(&t, line, &vm->list, width);
 	}
 	return table_finish(&t);
 }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "check.h"
 #include "state.h"
 #include "util.h"
 
@@ -199,6 +200,36 @@ static inline struct changes sample_changes(const char *target)
 	change = ARRAY_ADD(c.items, c.n);
 	*change = (struct change){ .target = xstrdup("vm1/net0/rx"), .pid = 188, .before = UNKNOWN,
 				   .setting = "busyloop_usecs", .after = 50, .applied = false };
+	return c;
+}
+
+static inline void sample_check_item(struct check_list *list, const char *name, int ok,
+				     const char *reason)
+{
+	struct check_item *item = ARRAY_ADD(list->items, list->n);
+
+	item->name = name;
+	item->ok = ok;
+	snprintf(item->reason, sizeof(item->reason), "%s", reason);
+}
+
+/* To be freed with check_free(). */
+static inline struct check sample_check(void)
+{
+	struct check c = { .kernel = "6.12.95+deb12-amd64" };
+	struct check_vm *vm;
+
+	sample_check_item(&c.host, "vhost_net", CHECK_OK, "");
+	sample_check_item(&c.host, "worker_ioctls", CHECK_NO,
+			  "this kernel is 6.1; workers can be made since 6.5, and only the device "
+			  "of a VM that runs can tell");
+	sample_check_item(&c.host, "ptrace", CHECK_UNKNOWN, HOSTILE);
+	vm = ARRAY_ADD(c.vms, c.n_vms);
+	vm->pid = 188;
+	vm->name = xstrdup(HOSTILE);
+	sample_check_item(&vm->list, "traced", CHECK_NO, HOSTILE);
+	vm = ARRAY_ADD(c.vms, c.n_vms);
+	vm->pid = 189;
 	return c;
 }
 

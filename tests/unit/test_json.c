@@ -218,6 +218,24 @@ static void test_changes(void **state)
 	changes_free(&c);
 }
 
+static void test_check(void **state)
+{
+	struct check c = sample_check();
+	json_t *o = parse(json_check(&c, false)), *list = json_object_get(o, "checks");
+
+	(void)state;
+	assert_text(json_array_get(list, 0), "name", "vhost_net");
+	assert_true(json_is_true(json_object_get(json_array_get(list, 0), "ok")));
+	assert_null_key(json_array_get(list, 0), "reason");
+	assert_true(json_is_false(json_object_get(json_array_get(list, 1), "ok")));
+	assert_null_key(json_array_get(list, 2), "ok");
+	assert_int_equal(integer(first(o, "vms"), "pid"), 188);
+	assert_text(first(first(o, "vms"), "checks"), "name", "traced");
+	assert_null_key(json_array_get(json_object_get(o, "vms"), 1), "name");
+	json_decref(o);
+	check_free(&c);
+}
+
 static void print(char *text)
 {
 	fputs(text, stdout);
@@ -238,6 +256,7 @@ static void print_check(void)
 static void print_all(void)
 {
 	struct changes c = sample_changes("vm1/net0/tx"), none = { 0 };
+	struct check check = sample_check();
 
 	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
 		struct state s = samples[i].make();
@@ -250,7 +269,8 @@ static void print_all(void)
 	print(json_changes("6.1.0", &c, NULL, 0, true));
 	print(json_changes("", &none, NULL, 0, false));
 	changes_free(&c);
-	print_check();
+	print(json_check(&check, false));
+	check_free(&check);
 }
 
 int main(int argc, char **argv)
@@ -263,6 +283,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_pretty_is_the_same),
 		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_check),
 	};
 
 	if (argc == 2 && strcmp(argv[1], "--print") == 0) {

@@ -102,7 +102,43 @@ static void test_changes(void **state)
 	assert_lines(text, lines, ARRAY_SIZE(lines));
 }
 
-/* Only printable characters and newlines, of every sample in every style. */
+static void test_check(void **state)
+{
+	static const struct table_style style = { .utf8 = false, .width = 70 };
+	static const char *const lines[] = {
+		"CHECK         OK  REASON",
+		"vhost_net     yes",
+		"worker_ioctls no  this kernel is 6.1; workers can be made since 6.5,",
+		"                  and only the device of a VM that runs can tell",
+		"ptrace        -   \\x1b[2K",
+	};
+	struct check c = sample_check();
+	_cleanup_free_ char *text = NULL;
+	struct check_list host = c.host;
+
+	(void)state;
+	strcpy(host.items[2].reason, "\x1b[2K");
+	text = table_check(&(struct check){ .host = host }, &style);
+	check_free(&c);
+	assert_lines(text, lines, ARRAY_SIZE(lines));
+}
+
+/* Only printable characters and newlines. */
+static void assert_safe(const char *text, bool utf8)
+{
+	for (const char *p = text; *p; p++) {
+		unsigned char byte = (unsigned char)*p;
+
+		if (byte != '\n' && (byte < ' ' || byte == 0x7f))
+			fail_msg("control byte 0x%02x", byte);
+		assert_true(utf8 || byte < 0x80);
+	}
+	assert_true(mbstowcs(NULL, text, 0) != (size_t)-1);
+	assert_null(strstr(text, "\xe2\x80\xae")); /* right-to-left override */
+	assert_null(strstr(text, "\xc2\x9b"));	   /* CSI */
+}
+
+/* Every sample in every style. */
 static void test_safe(void **state)
 {
 	static const struct table_style styles[] = {
@@ -113,19 +149,17 @@ static void test_safe(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(samples) * ARRAY_SIZE(styles); i++) {
 		const struct table_style *style = &styles[i % ARRAY_SIZE(styles)];
 		_cleanup_free_ char *text = render(samples[i / ARRAY_SIZE(styles)].make(), style);
+		assert_safe(text, style->utf8);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(styles); i++) {
+		struct check c = sample_check();
+		_cleanup_free_ char *text = table_check(&c, &styles[i]);
 
-		for (const char *p = text; *p; p++) {
-			unsigned char byte = (unsigned char)*p;
-
-			if (byte != '\n' && (byte < ' ' || byte == 0x7f))
-				fail_msg("control byte 0x%02x", byte);
-			assert_true(style->utf8 || byte < 0x80);
-		}
-		assert_true(mbstowcs(NULL, text, 0) != (size_t)-1);
-		assert_null(strstr(text, "\xe2\x80\xae")); /* right-to-left override */
-		assert_null(strstr(text, "\xc2\x9b"));	   /* CSI */
+		assert_safe(text, styles[i].utf8);
+		check_free(&c);
 	}
 }
+
 
 /* No line of the tree is wider than the terminal; sentences below it may be. */
 static void test_width(void **state)
@@ -156,6 +190,7 @@ int main(void)
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_safe),
 		cmocka_unit_test(test_width),
 	};
