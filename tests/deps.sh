@@ -8,7 +8,7 @@ set -euo pipefail
 BUILD_PKGS=(gcc libc6-dev make pkg-config libjansson-dev libsmartcols-dev libmnl-dev libnl-3-dev
 	libnl-route-3-dev)
 # The lab runs this machine's own programs inside, so what the cases call belongs here too.
-LAB_PKGS=(debian-archive-keyring qemu-system-x86 ipxe-qemu busybox-static kmod cpio xz-utils zstd
+LAB_PKGS=(debian-archive-keyring qemu-system-x86 ipxe ipxe-qemu busybox-static kmod cpio xz-utils zstd
 	iproute2 ethtool iputils-ping jq socat procps util-linux python3)
 CHECK_PKGS=(clang libclang-rt-14-dev clang-tidy clang-tools cppcheck libcmocka-dev libbpf-dev
 	bpftool python3-jsonschema gdb strace lsof shellcheck mandoc bsdextrautils util-linux-extra)

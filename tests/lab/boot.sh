@@ -59,6 +59,13 @@ else
 	[ -s "$out/scripts" ] || { echo "boot.sh: nothing to run" >&2; exit 2; }
 fi
 
+# The guests that guest_up starts run 6.1 on every kernel: newer ones panic in nested emulation.
+dir=$("$here/fetch.sh" 6.1)
+LAB_GUEST_KERNEL=$dir/vmlinuz
+LAB_GUEST_INITRD=$("$here/initramfs.sh" "$dir" "$TOP/tests/fixture/guest-init" \
+	virtio_pci virtio_net virtio_scsi sd_mod vmw_vsock_virtio_transport)
+export LAB_GUEST_KERNEL LAB_GUEST_INITRD
+
 if [ "$kernel" = host ]; then
 	[ "$(id -u)" = 0 ] || { echo "boot.sh: KERNEL=host needs root" >&2; exit 1; }
 	modprobe -q vhost_net || [ -e /dev/vhost-net ] || {
@@ -71,9 +78,10 @@ fi
 
 dir=$("$here/fetch.sh" "$kernel")
 LAB_RELEASE=$(<"$dir/release")
-initramfs=$("$here/initramfs.sh" "$dir")
+# 6.1 has virtio_pci as a module, the others have it built in.
+initramfs=$("$here/initramfs.sh" "$dir" "$here/initramfs-init" virtio_pci virtio_console 9pnet_virtio 9p overlay)
 cp "$here/init.sh" "$out/init.sh"
-for v in TOP BUILD VHOSTCTL LAB_CACHE LAB_KERNEL LAB_RELEASE ${LAB_PASS:-}; do
+for v in TOP BUILD VHOSTCTL LAB_CACHE LAB_KERNEL LAB_RELEASE LAB_GUEST_KERNEL LAB_GUEST_INITRD ${LAB_PASS:-}; do
 	[ -z "${!v+set}" ] || printf 'export %s=%q\n' "$v" "${!v}"
 done >"$out/env"
 

@@ -88,7 +88,7 @@ find_packages() {
 }
 
 # Only what a machine of virtio devices, taps, targets and KVM can use: a third of the package.
-trees=(lib crypto virt net arch/x86/kvm arch/x86/crypto
+trees=(lib block crypto virt net arch/x86/kvm arch/x86/crypto
 	fs/9p fs/netfs fs/fscache fs/overlayfs fs/configfs fs/fuse fs/nls
 	drivers/vhost drivers/vdpa drivers/virtio drivers/target drivers/scsi drivers/crypto/ccp
 	drivers/block/virtio_blk drivers/block/loop drivers/char/virtio_console drivers/char/hw_random
