@@ -127,12 +127,16 @@ static void assert_alive(const struct subject *s)
 	assert_int_equal(c, 'x');
 }
 
-static char state_of(const struct subject *s)
+/* Let go, a thread has to run the few steps back into its call or its stop. */
+static void assert_becomes(const struct subject *s, char state)
 {
-	struct proc_stat st;
+	struct proc_stat st = { 0 };
 
-	assert_int_equal(proc_read_stat(s->proc_fd, "stat", &st), 0);
-	return st.state;
+	for (int tries = 0; tries < 100 && st.state != state; tries++) {
+		assert_int_equal(proc_read_stat(s->proc_fd, "stat", &st), 0);
+		usleep(1000);
+	}
+	assert_int_equal(st.state, state);
 }
 
 static void end(struct subject *s)
@@ -183,7 +187,7 @@ static void asks_the_kernel(void **state)
 			assert_alive(&s);
 	}
 	assert_alive(&s);
-	assert_int_equal(state_of(&s), 'S');
+	assert_becomes(&s, 'S');
 	end(&s);
 }
 
@@ -314,10 +318,7 @@ static void leaves_a_stopped_process_stopped(void **state)
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(run(&s, OWNER_THREAD_ANY, &c, &e), STATUS_OK);
 		assert_int_equal(c.result, -ENOTTY);
-		/* Let go, it has to run the few steps into its stop again. */
-		for (int tries = 0; tries < 100 && state_of(&s) != 'T'; tries++)
-			usleep(10000);
-		assert_int_equal(state_of(&s), 'T');
+		assert_becomes(&s, 'T');
 	}
 	assert_int_equal(run(&s, OWNER_THREAD_MAIN, &c, &e), STATUS_FAILED);
 	assert_non_null(strstr(e.message, "SIGSTOP"));
