@@ -4,9 +4,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "util.h"
-
 #include "check_list.h"
+#include "procfs.h"
+#include "util.h"
 
 void check_add(struct check_list *list, const char *name, int ok, const char *fmt, ...)
 {
@@ -22,11 +22,14 @@ void check_add(struct check_list *list, const char *name, int ok, const char *fm
 
 unsigned int check_release(const char *release)
 {
-	unsigned int major, minor;
+	size_t major_len = strspn(release, "0123456789");
+	const char *rest = release + major_len + (release[major_len] == '.');
+	uint64_t major, minor;
 
-	if (sscanf(release, "%u.%u", &major, &minor) != 2 || major > 0xffff || minor > 0xff)
+	if (release[major_len] != '.' || !proc_number(release, major_len, 0xffff, &major) ||
+	    !proc_number(rest, strspn(rest, "0123456789"), 0xff, &minor))
 		return 0;
-	return major << 8 | minor;
+	return (unsigned int)(major << 8 | minor);
 }
 
 void check_free(struct check *c)

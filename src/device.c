@@ -108,7 +108,7 @@ static int borrow(const struct vm_ref *ref, int fd, const struct device_class **
 		  struct error *e)
 {
 	_cleanup_close_ int own = -1;
-	struct device_numbers numbers;
+	struct device_numbers numbers = { .n = 0 };
 	struct stat st;
 
 	own = pidfd_getfd(ref->pidfd, fd, 0);
@@ -145,7 +145,7 @@ static int other_file(struct error *e, const struct vm_ref *ref, int fd, const c
 
 int device_borrow(const struct vm_ref *ref, const struct device *d, struct error *e)
 {
-	const struct device_class *class;
+	const struct device_class *class = NULL;
 	_cleanup_close_ int fd = borrow(ref, d->fd, &class, e);
 
 	if (fd < 0)
@@ -157,7 +157,7 @@ int device_borrow(const struct vm_ref *ref, const struct device *d, struct error
 
 int device_borrow_fd(const struct vm_ref *ref, int vm_fd, enum device_role role, struct error *e)
 {
-	const struct device_class *class;
+	const struct device_class *class = NULL;
 	_cleanup_close_ int fd = borrow(ref, vm_fd, &class, e);
 
 	if (fd < 0)

@@ -157,7 +157,7 @@ static int no_device(struct error *e, const struct vm *vm, const char *text)
 	for (size_t i = 0; i < vm->n_taps; i++)
 		if (!strcmp(vm->taps[i].ifname, text)) {
 			error_set(e, STATUS_NOT_FOUND, 0, NULL,
-				  "no vhost-net device of %s is known to drive tap %s; name it as net0, net1 ...",
+				  "no vhost-net device of %s is known to drive tap %s; give net0, net1 ...",
 				  vm_text, text);
 			return error_target(e, "%s/%s", vm_text, text);
 		}

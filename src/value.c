@@ -56,7 +56,7 @@ int value_parse_usecs(const char *text, uint32_t *usecs, struct error *e)
 	for (i = 0; i < ARRAY_SIZE(units) && strcmp(unit, units[i].name); i++)
 		;
 	if (i == ARRAY_SIZE(units))
-		return usage(e, text, *unit ? "has a unit that is none of us, ms, s" 
+		return usage(e, text, *unit ? "has a unit that is none of us, ms, s"
 						   : "is no time");
 	if (!proc_number(text, whole, UINT32_MAX, &v))
 		return usage(e, text, "is too large");

@@ -257,7 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(vms),	      cmocka_unit_test(devices),
 		cmocka_unit_test(queues),     cmocka_unit_test(syntax),
-		cmocka_unit_test(selected_queues), 
+		cmocka_unit_test(selected_queues),
 		cmocka_unit_test(long_ones),  cmocka_unit_test(finding),
 	};
 
