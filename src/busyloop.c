@@ -166,9 +166,12 @@ static int put_back(const struct vm *vm, const struct ops *done, struct owner_lo
 		if (ops.items[i].errnum)
 			ret = vhost_explain(&ops.items[i], &second);
 	if (ret < 0) {
+		size_t len = strlen(e->message);
+
 		e->status = STATUS_ROLLBACK;
-		snprintf(e->message + strlen(e->message), sizeof(e->message) - strlen(e->message),
-			 "; putting back %zu queue(s) already set failed too: %s", ops.n, second.message);
+		snprintf(e->message + len, sizeof(e->message) - len,
+			 "; putting back %zu queue(s) already set failed too: %s", ops.n,
+			 second.message);
 	}
 	free(ops.items);
 	return -1;
@@ -186,7 +189,7 @@ static int check_sets(const struct ops *ops, uint32_t usecs, struct error *e)
 		}
 		if (i % 3 == 2 && op->value != usecs) {
 			error_set(e, STATUS_FAILED, 0, "set the busy-loop timeout",
-				  "it reads back as %u us, not %u; something else sets it at the same time",
+				  "it reads back as %u us, not %u; something else sets it too",
 				  op->value, usecs);
 			return error_target(e, "%s", op->device->id);
 		}
@@ -225,9 +228,12 @@ static void plan_changes(struct changes *c, const struct vm *vm, const struct se
 	for (size_t i = 0; i < vm->n_devices; i++) {
 		const struct device *d = &vm->devices[i];
 
-		for (size_t q = 0; q < d->n_queues; q++)
-			if (selection_has_queue(sel, vm, d, d->queues[q].index))
-				add_change(c, vm, d, &d->queues[q], d->queues[q].busyloop_usecs, usecs, false);
+		for (size_t k = 0; k < d->n_queues; k++) {
+			const struct queue *q = &d->queues[k];
+
+			if (selection_has_queue(sel, vm, d, q->index))
+				add_change(c, vm, d, q, q->busyloop_usecs, usecs, false);
+		}
 	}
 }
 

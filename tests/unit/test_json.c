@@ -242,17 +242,6 @@ static void print(char *text)
 	free(text);
 }
 
-static void print_check(void)
-{
-	struct check_item host[] = { { "a", CHECK_OK, "" }, { "b", CHECK_UNKNOWN, "why" } };
-	struct check_item own[] = { { "c", CHECK_NO, HOSTILE } };
-	char name[] = HOSTILE;
-	struct check_vm vm = { .pid = 7, .name = name, .list = { own, 1 } };
-	struct check c = { .kernel = "6.1.0", .host = { host, 2 }, .vms = &vm, .n_vms = 1 };
-
-	print(json_check(&c, false));
-}
-
 static void print_all(void)
 {
 	struct changes c = sample_changes("vm1/net0/tx"), none = { 0 };
