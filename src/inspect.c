@@ -51,14 +51,16 @@ static void add_op(struct ops *ops, const struct device *d, enum vhost_verb verb
 }
 
 /*
- * How many queues a vhost-scsi has is a parameter of its module and no call tells it: it
- * is asked for as many as one stop carries beside the rest, then for more while there
- * are more.
+ * How many queues a vhost-scsi has is a parameter of its module and no call tells it: it is
+ * asked for as many as the stop has room for, then for more while there are more.
  */
-static void add_worker_ops(struct ops *ops, const struct device *d, unsigned int from)
+static void add_worker_ops(struct ops *ops, const struct device *d)
 {
-	for (unsigned int i = 0; i < OWNER_BATCH && from + i < QUEUES_MAX; i++)
-		add_op(ops, d, VHOST_WORKER_GET, from + i);
+	size_t from = d->n_queues;
+	size_t room = OWNER_BATCH - ops->n % OWNER_BATCH;
+
+	for (size_t i = from; i < from + room && i < QUEUES_MAX; i++)
+		add_op(ops, d, VHOST_WORKER_GET, (unsigned int)i);
 }
 
 static struct queue *queue_of(struct device *d, unsigned int index)
@@ -134,7 +136,7 @@ static int ask_first(const struct vm_ref *ref, struct vm *vm, const struct selec
 	for (size_t i = 0; i < vm->n_devices; i++)
 		if (vm->devices[i].kind == DEVICE_SCSI &&
 		    selection_has_device(sel, vm, &vm->devices[i]))
-			add_worker_ops(ops, &vm->devices[i], 0);
+			add_worker_ops(ops, &vm->devices[i]);
 	return run_ops(ref, vm, ops, log, e);
 }
 
@@ -147,8 +149,7 @@ static int ask_more(const struct vm_ref *ref, struct vm *vm, struct ops *asked,
 
 		for (size_t i = 0; i < vm->n_devices; i++)
 			if (has_more_queues(&vm->devices[i], asked))
-				add_worker_ops(&more, &vm->devices[i],
-					       (unsigned int)vm->devices[i].n_queues);
+				add_worker_ops(&more, &vm->devices[i]);
 		if (!more.n)
 			return 0;
 		ret = run_ops(ref, vm, &more, log, e);

@@ -50,3 +50,12 @@ POKE_OBJS := $(filter $(BUILD)/owner%.o,$(LIB_OBJS)) $(patsubst %,$(BUILD)/%.o,e
 $(BUILD)/tests/poke: tests/kill/poke.c $(POKE_OBJS) $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c %.o,$^)
+
+# Figures, not tests. BENCH_ROUNDS and BENCH_GDB_ROUNDS set how many rounds.
+$(BUILD)/tests/bench_pause: tests/bench/pause.c $(LIB_OBJS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS) -lpthread
+
+bench: all fixtures $(BUILD)/tests/bench_pause ## pause and wall time beside a bare stop and gdb
+	@BUILD=$(realpath $(BUILD)) tests/bench/bench.sh $(firstword $(KERNEL))
+.PHONY: bench
