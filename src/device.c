@@ -180,7 +180,6 @@ static bool absent(int errnum)
 int device_read_features(int fd, struct device *d, struct error *e)
 {
 	uint64_t mask;
-	uint8_t fork_owner;
 
 	if (ioctl(fd, VHOST_GET_FEATURES, &mask))
 		return error_errno(e, errno, "VHOST_GET_FEATURES", NULL);
@@ -194,13 +193,11 @@ int device_read_features(int fd, struct device *d, struct error *e)
 			return error_errno(e, errno, "VHOST_GET_BACKEND_FEATURES", NULL);
 		}
 	}
-	/* vdpa devices have no workers. */
-	if (d->kind == DEVICE_VDPA)
-		return 0;
-	if (!ioctl(fd, VHOST_GET_FORK_FROM_OWNER, &fork_owner))
-		d->worker_mode = fork_owner == VHOST_FORK_OWNER_TASK ? WORKER_MODE_TASK
-								     : WORKER_MODE_KTHREAD;
-	else if (!absent(errno))
-		return error_errno(e, errno, "VHOST_GET_FORK_FROM_OWNER", NULL);
+	/*
+	 * Nothing further: any call that drivers/vhost/net.c or vsock.c passes on to
+	 * vhost_dev_ioctl() ends in a flush of the workers, the refused ones too. That disturbs the
+	 * VM, and waits for ever, with the device locked, while the VM is stopped. So not
+	 * VHOST_GET_FORK_FROM_OWNER: the scan sees by the threads how workers run.
+	 */
 	return 0;
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <linux/vhost.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "device.h"
 #include "util.h"
@@ -30,7 +29,6 @@ _Static_assert(sizeof(struct vring_arg) <= OWNER_ARG_MAX, "fits in a call");
 struct borrowed {
 	const struct device *device;
 	int fd;
-	bool plain;		/* this kernel lets us ask without being the owner */
 };
 
 static void give_back(struct borrowed *b, size_t n)
@@ -48,34 +46,22 @@ static struct borrowed *find_borrowed(struct borrowed *b, size_t n, const struct
 	return NULL;
 }
 
-static void ask_plainly(const struct borrowed *b, struct vhost_op *op)
+/* Borrow @op's device if it is not yet. */
+static int borrow_for(const struct vm_ref *vm, const struct vhost_op *op, struct borrowed **list,
+		      size_t *n, struct error *e)
 {
-	struct vring_arg arg = { op->index, op->value };
-
-	op->errnum = ioctl(b->fd, verbs[op->verb].request, &arg) < 0 ? errno : 0;
-	op->done = true;
-	op->value = arg.value;
-}
-
-/* Borrow @op's device if it is not yet, and find out whether a plain call will do. */
-static struct borrowed *borrow_for(const struct vm_ref *vm, struct vhost_op *op,
-				   struct borrowed **list, size_t *n, struct error *e)
-{
-	struct borrowed *b = find_borrowed(*list, *n, op->device);
+	struct borrowed *b;
 	int fd;
 
-	if (b)
-		return b;
+	if (find_borrowed(*list, *n, op->device))
+		return 0;
 	fd = device_borrow(vm, op->device, e);
 	if (fd < 0)
-		return NULL;
+		return error_target(e, "%s", op->device->id);
 	b = ARRAY_ADD(*list, *n);
 	b->device = op->device;
 	b->fd = fd;
-	ask_plainly(b, op);
-	b->plain = op->errnum != EPERM;
-	op->done = b->plain;
-	return b;
+	return 0;
 }
 
 static int run_in_owner(const struct vm_ref *vm, enum owner_thread rule, struct vhost_op *ops,
@@ -83,34 +69,27 @@ static int run_in_owner(const struct vm_ref *vm, enum owner_thread rule, struct 
 			struct error *e)
 {
 	_cleanup_free_ struct owner_call *calls = xcalloc(n, sizeof(*calls));
-	size_t n_calls = 0;
 	int ret;
 
 	for (size_t i = 0; i < n; i++) {
-		struct owner_call *c = &calls[n_calls];
+		struct owner_call *c = &calls[i];
 		struct vring_arg arg = { ops[i].index, ops[i].value };
 
-		if (ops[i].done)
-			continue;
 		c->fd = ops[i].device->fd;
 		c->held_fd = find_borrowed(b, n_b, ops[i].device)->fd;
 		c->request = verbs[ops[i].verb].request;
 		c->size = sizeof(arg);
 		memcpy(c->arg, &arg, sizeof(arg));
-		n_calls++;
 	}
-	ret = n_calls ? owner_run(vm->pid, vm->proc_fd, rule, calls, n_calls, log, e) : 0;
-	for (size_t i = 0, k = 0; i < n && k < n_calls; i++) {
-		const struct owner_call *c = &calls[k];
+	ret = owner_run(vm->pid, vm->proc_fd, rule, calls, n, log, e);
+	for (size_t i = 0; i < n; i++) {
+		const struct owner_call *c = &calls[i];
 		struct vring_arg arg;
 
-		if (ops[i].done)
-			continue;
 		memcpy(&arg, c->arg, sizeof(arg));
 		ops[i].done = c->done;
 		ops[i].errnum = c->done && c->result < 0 ? (int)-c->result : 0;
 		ops[i].value = arg.value;
-		k++;
 	}
 	return ret;
 }
@@ -124,15 +103,9 @@ int vhost_run(const struct vm_ref *vm, enum owner_thread rule, struct vhost_op *
 
 	for (size_t i = 0; i < n; i++)
 		ops[i].done = false;
-	for (size_t i = 0; i < n && ret == 0; i++) {
-		const struct borrowed *b = borrow_for(vm, &ops[i], &list, &n_list, e);
-
-		if (!b)
-			ret = error_target(e, "%s", ops[i].device->id);
-		else if (b->plain && !ops[i].done)
-			ask_plainly(b, &ops[i]);
-	}
-	if (ret == 0)
+	for (size_t i = 0; i < n && ret == 0; i++)
+		ret = borrow_for(vm, &ops[i], &list, &n_list, e);
+	if (ret == 0 && n)
 		ret = run_in_owner(vm, rule, ops, n, list, n_list, log, e);
 	give_back(list, n_list);
 	return ret;

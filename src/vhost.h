@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vhost operations on the devices of a running VM. The kernel lets only the owner
- * of a device make them (KERNEL.md 1), so they are tried plainly on a borrowed fd and,
- * refused there, run in the VM's own context: all of one call in as few stops as
- * owner.h allows.
+ * vhost operations on the devices of a running VM. The kernel lets only the owner of a
+ * device make them (vhost_dev_check_owner()), so they run in the VM's own context: all of
+ * one call in as few stops as owner.h allows.
+ *
+ * They are not tried on a borrowed fd first, harmless as that looks: drivers/vhost/net.c and
+ * vsock.c answer a refusal by the owner check with a flush of the workers, under the
+ * device's mutex. On a stopped VM that never ends.
  */
 #ifndef VHOST_H
 #define VHOST_H
