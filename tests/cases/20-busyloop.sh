@@ -221,10 +221,12 @@ test_a_stopped_vm_is_tuned_and_stays_stopped() {
 	expect_status 0
 }
 
+has_vhost() { readlink "/proc/$1/fd/"* | grep -q vhost-net; }
+
 test_two_vms_of_one_name_are_an_error() {
 	local first=$QEMU_PID
 	qemu_up twin --name vm1 --no-scsi --no-vsock --no-wait
-	wait_for 20 grep -q vhost-net <(readlink "/proc/$QEMU_PID/fd/"*)
+	wait_for 30 has_vhost "$QEMU_PID"
 	ctl busyloop set vm1/net0 5
 	expect_status 3
 	expect_match err "$first"
