@@ -81,11 +81,8 @@ void check_status_text(const char *status, size_t len, struct check_list *list)
 	check_shadow_stack(status, len, list);
 }
 
-/*
- * The hierarchy that freezes: "0::PATH" where the unified one has controllers, or the
- * line of the freezer (version 1). *events: the file that tells, below its mount.
- */
-static char *freezer_file(const char *cgroup, size_t len, const char **what)
+/* The file that tells: of the freezer's hierarchy (version 1) if there is one, else of the unified one. */
+static char *freezer_file(const char *cgroup, size_t len)
 {
 	size_t pos = 0, n;
 	const char *line, *path = NULL;
@@ -103,11 +100,12 @@ static char *freezer_file(const char *cgroup, size_t len, const char **what)
 		if (v1 || end == controllers) {
 			path = end + 1;
 			path_len = n - (size_t)(path - line);
+			if (path_len == 1)	/* "/" */
+				path_len = 0;
 		}
 	}
 	if (!path)
 		return NULL;
-	*what = v1 ? "freezer" : "unified";
 	if (v1)
 		return xasprintf("/sys/fs/cgroup/freezer%.*s/freezer.state", (int)path_len, path);
 	return xasprintf("/sys/fs/cgroup%s%.*s/cgroup.events",
@@ -115,12 +113,23 @@ static char *freezer_file(const char *cgroup, size_t len, const char **what)
 			 (int)path_len, path);
 }
 
+/* Whether the file's directory is a mounted hierarchy's root, the only group without the file. */
+static bool is_root_group(const char *path)
+{
+	_cleanup_free_ char *procs = xasprintf("%.*s/cgroup.procs",
+					       (int)(strrchr(path, '/') - path), path);
+	_cleanup_free_ char *type = xasprintf("%.*s/cgroup.type",
+					      (int)(strrchr(path, '/') - path), path);
+
+	/* A group below the root has a type (version 2); version 1 has the state file in all but it. */
+	return !access(procs, F_OK) && access(type, F_OK);
+}
+
 static void check_frozen(int proc_fd, struct check_list *list)
 {
 	_cleanup_proc_text_ struct proc_text cgroup = { 0 };
 	_cleanup_proc_text_ struct proc_text text = { 0 };
 	_cleanup_free_ char *path = NULL;
-	const char *what = "";
 	bool frozen;
 
 	if (proc_read(proc_fd, "cgroup", 1 << 16, &cgroup)) {
@@ -128,14 +137,17 @@ static void check_frozen(int proc_fd, struct check_list *list)
 			  strerror(errno));
 		return;
 	}
-	path = freezer_file(cgroup.data, cgroup.len, &what);
+	path = freezer_file(cgroup.data, cgroup.len);
 	if (!path) {
 		check_add(list, "not_frozen", CHECK_OK, "in no cgroup that can be frozen");
 		return;
 	}
-	/* The root group cannot be frozen and has no such file. */
 	if (proc_read(AT_FDCWD, path, 4096, &text)) {
-		check_add(list, "not_frozen", CHECK_UNKNOWN, "%s: %s", path, strerror(errno));
+		if (errno == ENOENT && is_root_group(path))
+			check_add(list, "not_frozen", CHECK_OK, "the root cgroup is never frozen");
+		else
+			check_add(list, "not_frozen", CHECK_UNKNOWN, "%s: %s", path,
+				  strerror(errno));
 		return;
 	}
 	frozen = strstr(text.data, "frozen 1") || strstr(text.data, "FROZEN") ||
