@@ -15,18 +15,34 @@ unit-programs: $(UNIT_BINS)
 
 # Tests that are scripts print TAP too; they look at the program as it was built.
 UNIT_SCRIPTS := $(wildcard tests/unit/test_*.sh)
-UNIT_LOGS := $(UNIT_BINS:%=%.log) $(UNIT_SCRIPTS:tests/unit/%=$(BUILD)/unit/%.log)
+CASES := $(wildcard tests/cases/*.sh)
+RUN_UNIT := --unit $(UNIT_BINS) $(UNIT_SCRIPTS)
+RUN_LAB = --lab "$(KERNEL)" $(CASES)
 
-# A .log holds the TAP of one program; its last line is "exit STATUS" when that was not 0.
-check-unit: $(UNIT_BINS) $(BUILD)/vhostctl ## unit tests
-	@for t in $(UNIT_BINS) $(UNIT_SCRIPTS); do log=$(BUILD)/unit/$${t##*/}.log; \
-		BUILD=$(BUILD) CMOCKA_MESSAGE_OUTPUT=TAP $$t > $$log 2>&1 || \
-		{ s=$$?; echo "exit $$s" >> $$log; }; done
-	@cat $(UNIT_LOGS) | awk '/^ok.*# [Ss][Kk][Ii][Pp]/ { s++; print; next } /^ok/ { p++ } \
-		/^not ok/ { f++ } /^exit / { bad = 1 } !/^ok|^1\.\./ { print } \
-		END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f || bad || !p }'
+# Packages first, then a make of its own: what pkg-config says has changed by then.
+check: KERNEL ?= 6.12 7.3
+check-lab: KERNEL ?= 6.12
+check-matrix: KERNEL = 6.1 6.12 6.18 7.3
+check: ## unit tests, then the cases on KERNEL="6.12 7.3"
+check-unit: ## unit tests
+check-lab: ## the cases of tests/cases on KERNEL="6.12"
+check-matrix: ## the cases on 6.1, 6.12, 6.18 and 7.3
+check check-unit check-lab check-matrix:
+	@tests/deps.sh check
+	@$(MAKE) --no-print-directory -j"$$(nproc)" $(CHECK_NEEDS)
+	@BUILD='$(BUILD)' tests/run.sh $(CHECK_RUNS)
+check: CHECK_RUNS = $(RUN_UNIT) $(RUN_LAB)
+check-unit: CHECK_RUNS = $(RUN_UNIT)
+check-lab check-matrix: CHECK_RUNS = $(RUN_LAB)
+check check-unit: CHECK_NEEDS = all unit-programs fixtures
+check-lab check-matrix: CHECK_NEEDS = all fixtures
 
-.PHONY: check-unit
+demo: ## the program on a real VM, in the lab on KERNEL=7.3 or on this host's own VMs
+	@tests/deps.sh demo
+	@$(MAKE) --no-print-directory -s -j"$$(nproc)" all
+	@BUILD='$(BUILD)' tests/demo.sh $(KERNEL)
+
+.PHONY: check check-unit check-lab check-matrix demo
 
 # Fixtures: programs that stand for a VM. They share nothing with the program that is tested.
 FIXTURES := $(BUILD)/tests/victim $(BUILD)/tests/vmm

@@ -37,7 +37,6 @@ else
 	out=$(mktemp -d)
 fi
 qemu=''
-# shellcheck disable=SC2317 # the trap calls it
 cleanup() {
 	[ -z "$qemu" ] || kill "$qemu" 2>/dev/null || true
 	[ -n "$keep" ] || rm -rf "$out"
