@@ -176,6 +176,20 @@ static void watch(struct phase *p, const struct run *r)
 		p->stops[p->nstops++] = last - first;
 }
 
+/* A dead VM makes the tool fail too, and is the worse news. */
+static bool tool_failed(struct phase *p, struct run *r, int status)
+{
+	char err[512];
+	ssize_t n = read(r->err, err, sizeof(err) - 1);
+	const char *why;
+
+	err[n > 0 ? n : 0] = 0;
+	close(r->err);
+	if (!vm_alive(p->vm, &why))
+		return bad(p, "the VM died: %s", why);
+	return bad(p, "the tool fails undisturbed (status 0x%x): %s", status, err);
+}
+
 static bool undisturbed(struct phase *p, unsigned int value, bool watched, int64_t *took)
 {
 	struct run r;
@@ -187,14 +201,8 @@ static bool undisturbed(struct phase *p, unsigned int value, bool watched, int64
 	if (!tool_wait(&r, TOOL_MS, &status))
 		return bad(p, "the tool hangs");
 	*took = now_us() - r.started;
-	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
-		char err[512];
-		ssize_t n = read(r.err, err, sizeof(err) - 1);
-
-		err[n > 0 ? n : 0] = 0;
-		close(r.err);
-		return bad(p, "the tool fails undisturbed (status 0x%x): %s", status, err);
-	}
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		return tool_failed(p, &r, status);
 	close(r.err);
 	p->value = value;
 	return true;
