@@ -45,7 +45,7 @@ demo: ## the program on a real VM, in the lab on KERNEL=7.3 or on this host's ow
 .PHONY: check check-unit check-lab check-matrix demo
 
 # Fixtures: programs that stand for a VM. They share nothing with the program that is tested.
-FIXTURES := $(BUILD)/tests/victim $(BUILD)/tests/vmm
+FIXTURES := $(BUILD)/tests/victim $(BUILD)/tests/vmm $(BUILD)/tests/killer
 FIXTURE_CPPFLAGS := -D_GNU_SOURCE -Itests/fixture -isystem src/uapi $(CPPFLAGS)
 
 $(BUILD)/tests/victim: $(wildcard tests/fixture/victim*.c) tests/fixture/victim.h $(BUILD)/flags
@@ -59,8 +59,20 @@ fixtures: $(FIXTURES) ## build the fixtures of the tests
 
 # The kill test: tests/kill/killer kills the tool; poke is the owner context without a vhost device.
 $(BUILD)/tests/killer: $(wildcard tests/kill/killer*.c) tests/kill/killer.h $(BUILD)/flags
-	@mkdir -p $(@D)
-	$(CC) $(FIXTURE_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c,$^) -lpthread
+
+killpoints: ## the program with its kill points, in $(BUILD)/killpoints
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/killpoints KILLPOINTS=1 all
+
+check-kill: all fixtures killpoints ## the kill test in the lab: N=2000 kills on victims, KERNEL="6.12"
+	@for k in $(or $(KERNEL),6.12); do \
+		N=$(or $(N),2000) LAB_PASS=N BUILD=$(BUILD) tests/run.sh --lab $$k tests/kill/kill.sh || exit 1; \
+	done
+
+# At full speed on this machine's own kernel, without vhost: what AVX-512 and fast CPUs bring.
+check-kill-native: fixtures $(BUILD)/tests/poke ## the kill test of the owner context on this kernel, N=2000
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/killpoints KILLPOINTS=1 $(BUILD)/killpoints/tests/poke
+	BUILD=$(BUILD) N=$(or $(N),2000) tests/kill/native.sh
+.PHONY: killpoints check-kill check-kill-native
 
 POKE_OBJS := $(filter $(BUILD)/owner%.o,$(LIB_OBJS)) $(patsubst %,$(BUILD)/%.o,error procfs seccomp util)
 $(BUILD)/tests/poke: tests/kill/poke.c $(POKE_OBJS) $(BUILD)/flags

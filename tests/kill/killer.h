@@ -68,4 +68,26 @@ void load_qmp(const char *path);
 void load_stop_sending(bool stop);
 void load_reset(void);
 
+/* killer_kill.c */
+#define CALIBRATION	15	/* runs of each series that measure the tool left alone */
+
+/* Kills of one sort on one VM, and what came of them. */
+struct phase {
+	struct vm *vm;
+	const struct tool *tool;
+	unsigned int kills, stopped, committed, finished;
+	int64_t worst_settle, normal_us, stop_us;
+	int64_t stops[CALIBRATION * 2];	/* how long a thread was seen stopped */
+	int nstops;
+	bool learning;
+	unsigned int value;		/* last one known to be set; 0: not known */
+	unsigned int next_value;
+	char why[1024];
+};
+
+bool bad(struct phase *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool calibrate(struct phase *p, unsigned int kills);
+bool random_kills(struct phase *p, unsigned int n);
+bool point_kills(struct phase *p, unsigned int each);
+
 #endif
