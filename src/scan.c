@@ -113,16 +113,22 @@ static enum looked look_at(const struct scan *sc, const char *pid_name, pid_t pi
 	return result == LOOKED_VM ? LOOKED_NOTHING : result;
 }
 
+/* Linux with a mode per device (VHOST_SET_FORK_FROM_OWNER): a VM may have both kinds of worker. */
+static bool modes_may_be_mixed(void)
+{
+	return !access("/sys/module/vhost/parameters/fork_from_owner_default", F_OK);
+}
+
 /* Before 6.4, and where the host asks for it, workers are threads of the kernel's own. */
 static void find_kthreads(const struct scan *sc)
 {
 	struct kthreads list = { 0 };
-	bool read = false;
+	bool mixed = modes_may_be_mixed(), read = false;
 
 	for (size_t i = 0; i < sc->state->n_vms; i++) {
 		struct vm *vm = &sc->state->vms[i];
 
-		if (!vm->n_devices || vm->n_threads)
+		if (!vm->n_devices || (vm->n_threads && !mixed))
 			continue;
 		if (!read)
 			threads_find_kthreads(sc->proc_fd, &list);
@@ -144,13 +150,15 @@ static void name_devices(struct vm *vm)
 }
 
 /*
- * Where the kernel has no mode per device (that came with this module parameter), all workers
- * of a VM are of the mode that its threads show.
+ * All threads of one mode, and no fewer than devices: then each device has that mode. The
+ * kernel can be asked too, but not without disturbing the VM (see device_read_features()).
  */
 static void infer_worker_mode(struct vm *vm)
 {
-	if (!vm->n_threads || access("/sys/module/vhost", F_OK) ||
-	    !access("/sys/module/vhost/parameters/fork_from_owner_default", F_OK))
+	for (size_t i = 1; i < vm->n_threads; i++)
+		if (vm->threads[i].mode != vm->threads[0].mode)
+			return;
+	if (!vm->n_threads || vm->n_threads < vm->n_devices)
 		return;
 	for (size_t i = 0; i < vm->n_devices; i++)
 		if (vm->devices[i].kind != DEVICE_VDPA)
