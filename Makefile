@@ -20,7 +20,9 @@ VERSION := 0.1.0
 PKGS    := jansson smartcols
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
            -Wformat=2 -Wundef -Wwrite-strings -Werror=implicit-function-declaration
-ALL_CPPFLAGS := -D_GNU_SOURCE -DVHOSTCTL_VERSION='"$(VERSION)"' -Isrc -isystem src/uapi \
+# The headers of src/uapi use a macro of linux/stddef.h that Debian 12's first 6.1 kernels did not have.
+UAPI := -isystem src/uapi -D'__counted_by(m)='
+ALL_CPPFLAGS := -D_GNU_SOURCE -DVHOSTCTL_VERSION='"$(VERSION)"' -Isrc $(UAPI) \
            $(shell $(PKG_CONFIG) --cflags $(PKGS)) $(CPPFLAGS)
 ALL_CFLAGS := -std=gnu11 $(WARN) $(CFLAGS)
 ALL_LDFLAGS := $(LDFLAGS)

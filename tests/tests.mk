@@ -46,7 +46,7 @@ demo: ## the program on a real VM, in the lab on KERNEL=7.3 or on this host's ow
 
 # Fixtures: programs that stand for a VM. They share nothing with the program that is tested.
 FIXTURES := $(BUILD)/tests/victim $(BUILD)/tests/vmm $(BUILD)/tests/killer
-FIXTURE_CPPFLAGS := -D_GNU_SOURCE -Itests/fixture -isystem src/uapi $(CPPFLAGS)
+FIXTURE_CPPFLAGS := -D_GNU_SOURCE -Itests/fixture $(UAPI) $(CPPFLAGS)
 
 $(BUILD)/tests/victim: $(wildcard tests/fixture/victim*.c) tests/fixture/victim.h $(BUILD)/flags
 $(BUILD)/tests/vmm: $(wildcard tests/fixture/vmm*.c) tests/fixture/vmm.h $(BUILD)/flags

@@ -111,6 +111,7 @@ if [ -z "$refresh" ] && [ -s "$LAB_CACHE/$kernel/release" ]; then
 	exit 0
 fi
 
+rm -rf "$LAB_CACHE/.fetch-$kernel-"* # of one that was killed: we hold the lock
 work=$(mktemp -d "$LAB_CACHE/.fetch-$kernel-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM HUP
