@@ -14,7 +14,7 @@ set -uo pipefail
 
 N=${N:-2000}
 POINTS=${POINTS:-$((N < 4000 ? 1 : N / 2000))}
-read -ra kinds <<<"${KINDS:-ppoll poll nanosleep clock_nanosleep futex futex_rel futex_abs read accept epoll_pwait sigtimedwait inline}"
+read -ra kinds <<<"${KINDS:-ppoll poll nanosleep clock_nanosleep futex futex_rel futex_abs read accept epoll_pwait sigtimedwait inline futex_quiet}"
 killpoints=$BUILD/killpoints/vhostctl
 of_kinds=()
 for k in "${kinds[@]}"; do of_kinds+=(--main "$k"); done

@@ -59,7 +59,8 @@ static void report(bool good, const struct phase *p, const char *what, const cha
 /* In a call with a restart code that keeps its arguments, a kill must not even show as an EINTR. */
 static bool check_eintr(struct phase *p, const char *line)
 {
-	static const char *const strict[] = { "ppoll", "read", "accept", "clock_nanosleep", "futex", "futex_abs" };
+	static const char *const strict[] = { "ppoll", "read", "accept", "clock_nanosleep", "futex", "futex_abs",
+					      "futex_quiet", "read_quiet" };
 	unsigned long total = 0;
 
 	for (const char *k = line; (k = strstr(k, "\"kind\":\"")); k++) {

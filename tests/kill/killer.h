@@ -82,7 +82,7 @@ struct phase {
 	bool learning;
 	unsigned int value;		/* last one known to be set; 0: not known */
 	unsigned int next_value;
-	char why[1024];
+	char why[1400];
 };
 
 bool bad(struct phase *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -98,8 +98,8 @@ bool vm_quit(struct vm *vm, char *line, size_t size)
 
 bool vm_alive(struct vm *vm, const char **why)
 {
-	static char text[600];
-	char line[512];
+	static char text[1200];
+	char line[1024];
 	int status;
 
 	if (!vm->ours) {
