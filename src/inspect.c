@@ -76,10 +76,17 @@ static void take_worker(struct device *d, const struct vhost_op *op)
 	d->queues_known = true;
 }
 
-/*
- * One answer into the model. ENOBUFS ends a device's queues. Where a kernel has no
- * worker calls (before 6.5), how many queues there are stays unknown.
- */
+/* A kernel without worker calls (before 6.5): one worker serves all queues, however many. */
+static void take_sole_worker(struct device *d)
+{
+	struct worker *w = ARRAY_ADD(d->workers, d->n_workers);
+
+	w->id = 0;
+	w->tid = w->nice = w->cpu_ns = UNKNOWN;
+	d->workers_known = true;
+}
+
+/* One answer into the model. ENOBUFS ends a device's queues. */
 static void take_answer(struct vm *vm, const struct vhost_op *op)
 {
 	struct device *d = &vm->devices[op->device - vm->devices];
@@ -87,10 +94,10 @@ static void take_answer(struct vm *vm, const struct vhost_op *op)
 
 	if (!op->done || op->errnum == ENOBUFS)
 		return;
-	if (op->errnum && op->verb == VHOST_WORKER_GET &&
-	    (op->errnum == ENOTTY || op->errnum == EINVAL) && op->index)
-		return;
-	if (op->errnum) {
+	if (op->verb == VHOST_WORKER_GET && op->errnum == ENOTTY) {
+		if (!d->n_workers)
+			take_sole_worker(d);
+	} else if (op->errnum) {
 		vhost_explain(op, &e);
 		note_error(d, &e);
 	} else if (op->verb == VHOST_BUSYLOOP_GET) {
