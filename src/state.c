@@ -60,10 +60,11 @@ void state_free(struct state *s)
 
 void changes_free(struct changes *c)
 {
-	for (size_t i = 0; i < c->n; i++)
+	for (size_t i = 0; i < c->n; i++) {
 		free(c->items[i].target);
 		free(c->items[i].before_text);
 		free(c->items[i].after_text);
+	}
 	free(c->items);
 	memset(c, 0, sizeof(*c));
 }
