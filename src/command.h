@@ -12,7 +12,7 @@
 #include "error.h"
 #include "options.h"
 
-enum format { FORMAT_AUTO, FORMAT_PRETTY, FORMAT_COMPACT, FORMAT_TABLE };
+enum format { FORMAT_AUTO, FORMAT_PRETTY, FORMAT_COMPACT, FORMAT_TABLE, FORMAT_DOT };
 
 struct command;
 

@@ -189,7 +189,7 @@ unsigned int spread_cmdline_queues(const char *cmdline, size_t len, int fd, bool
 		if (!o.is_scsi)
 			continue;
 		n++;
-		any = o.queues;
+		any = o.fd < 0 || o.fd == fd ? o.queues : -1;
 		if (o.fd == fd)
 			by_fd = o.queues;
 	}

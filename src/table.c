@@ -224,7 +224,7 @@ static void add_worker(struct table *t, scols_line *parent, const struct vm *vm,
 {
 	scols_line *line = add_line(t, parent);
 
-	set(t, line, COL_NAME, *w->comm ? w->comm : "worker");
+	set(t, line, COL_NAME, *w->comm ? w->comm : w->queues ? "worker" : "");
 	set_int(t, line, COL_WORKER, w->id, "");
 	set_int(t, line, COL_TID, w->tid, "");
 	set(t, line, COL_CPUS, w->cpus ? w->cpus : "-");
