@@ -166,7 +166,7 @@ test_refusals_in_words() {
 	for device in net0 vsock0; do
 		ctl worker create "vm1/$device"
 		expect_status 5
-		expect_match err ""vm1/$device": change workers: vhost-${device%0} has no worker calls in any kernel"
+		expect_match err "vm1/$device: change workers: vhost-${device%0} has no worker calls in any kernel"
 	done
 	if no_worker_calls; then
 		for what in "create vm1/scsi0" "attach vm1/scsi0/2 1" "free vm1/scsi0 1" "free vm1/scsi0 --idle" \
