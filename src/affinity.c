@@ -101,8 +101,8 @@ int affinity_check_cpuset(int proc_fd, const struct ranges *cpus, struct error *
 		_cleanup_free_ char *have = affinity_text(&set);
 
 		ret = error_set(e, STATUS_FAILED, 0, operation,
-				"cpu %u is outside of the cpuset of its cgroup, which is %s; choose among those, "
-				"or widen cpuset.cpus first", missing, have);
+				"cpu %u is outside of the cpuset of its cgroup, which is %s; "
+				"choose among those, or widen cpuset.cpus first", missing, have);
 	}
 	ranges_free(&set);
 	return ret;
@@ -192,11 +192,12 @@ int affinity_set(pid_t tid, uint64_t start_time, const struct ranges *cpus, stru
 
 		/* The kernel leaves out what the cpuset does not allow, without a word. */
 		ret = error_set(e, STATUS_FAILED, 0, operation,
-				"the kernel allows only %s of these (the cpuset of the thread's cgroup, or cpus "
-				"that are offline); the old cpus were put back", got);
+				"the kernel allows only %s of these (the cpuset of the thread's "
+				"cgroup, or cpus that are offline); the old cpus were put back", got);
 		if (set_affinity(tid, &before, &second) < 0)
 			error_set(e, STATUS_ROLLBACK, 0, operation,
-				  "the kernel allows only %s of these, and putting the old cpus back failed: %s",
+				  "the kernel allows only %s of these, and putting the old cpus "
+				  "back failed: %s",
 				  got, second.message);
 	}
 	ranges_free(&before);

@@ -20,7 +20,8 @@ int worker_command_start(struct worker_command *w, struct context *ctx, bool wit
 		return -1;
 	item = &w->selection.items[0];
 	if (!item->device || w->selection.n > 1)
-		error_set(e, STATUS_USAGE, 0, NULL, "name one device, as VM/DEVICE; workers belong to a device");
+		error_set(e, STATUS_USAGE, 0, NULL,
+			  "name one device, as VM/DEVICE; workers belong to a device");
 	else if (with_queues != (item->queues.n > 0))
 		error_set(e, STATUS_USAGE, 0, NULL, with_queues
 			  ? "name the queues, as VM/DEVICE/QUEUES" : "name a device, without queues");
@@ -62,7 +63,8 @@ int worker_ids(char *const *texts, int n, struct ranges *ids, struct error *e)
 		if (ranges_parse(texts[i], &some, e) < 0) {
 			ranges_free(ids);
 			return error_set(e, STATUS_USAGE, 0, NULL,
-					 "'%s' is no worker id; give one as 'vhostctl worker list' shows it", texts[i]);
+					 "'%s' is no worker id; give one as 'vhostctl worker "
+					 "list' shows it", texts[i]);
 		}
 		for (size_t k = 0; k < some.n; k++)
 			ranges_add(ids, some.items[k].first, some.items[k].last);

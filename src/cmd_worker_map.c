@@ -13,7 +13,8 @@ static int attach(struct context *ctx, struct worker_command *w, struct error *e
 
 	if (parse_uint(ctx->argv[1], UINT32_MAX, &id) < 0)
 		return error_set(e, STATUS_USAGE, 0, NULL,
-				 "'%s' is no worker id; give one as 'vhostctl worker list' shows it", ctx->argv[1]);
+				 "'%s' is no worker id; give one as 'vhostctl worker list' shows "
+				 "it", ctx->argv[1]);
 	if (worker_command_start(w, ctx, true, e) < 0)
 		return -1;
 	return workers_attach(&w->job, w->queues, (uint32_t)id, e);

@@ -71,7 +71,8 @@ static void put_queues(FILE *f, size_t vm, size_t dev, const struct device *d)
 		fprintf(f, "\"];\n    d%zu_%zu -> q%zu_%zu_%u;\n", vm, dev, vm, dev, q->index);
 		for (size_t k = 0; k < d->n_workers; k++)
 			if (q->worker_id != UNKNOWN && d->workers[k].id == q->worker_id)
-				fprintf(f, "    q%zu_%zu_%u -> w%zu_%zu_%zu;\n", vm, dev, q->index, vm, dev, k);
+				fprintf(f, "    q%zu_%zu_%u -> w%zu_%zu_%zu;\n", vm, dev, q->index, vm,
+					dev, k);
 	}
 }
 
@@ -123,7 +124,8 @@ static void put_vm(FILE *f, size_t i, const struct vm *vm)
 			continue;
 		fprintf(f, "    t%zu_%zu [shape=ellipse, style=dotted, label=\"", i, t);
 		put_name(f, w->comm);
-		fprintf(f, "\\ntid %" PRId64 "\"];\n    vm%zu -> t%zu_%zu [style=dotted];\n", w->tid, i, i, t);
+		fprintf(f, "\\ntid %" PRId64 "\"];\n", w->tid);
+		fprintf(f, "    vm%zu -> t%zu_%zu [style=dotted];\n", i, i, t);
 	}
 	fputs("  }\n", f);
 }

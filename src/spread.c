@@ -22,12 +22,15 @@ static struct slot *find_slot(struct slot *slots, size_t n, int64_t id)
 }
 
 /* Those that serve most come first: they get the larger shares, so that less is moved. */
+static bool comes_before(const struct slot *a, const struct slot *b)
+{
+	return a->has > b->has || (a->has == b->has && a->id < b->id);
+}
+
 static void sort_slots(struct slot *slots, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
-		for (size_t k = i; k > 0 && (slots[k].has > slots[k - 1].has ||
-					     (slots[k].has == slots[k - 1].has && slots[k].id < slots[k - 1].id));
-		     k--) {
+		for (size_t k = i; k > 0 && comes_before(&slots[k], &slots[k - 1]); k--) {
 			struct slot s = slots[k];
 
 			slots[k] = slots[k - 1];
@@ -153,7 +156,7 @@ static struct scsi_option parse_device(const char *value)
 	char *key, *val;
 
 	while (keyvals_next(&kv, &key, &val)) {
-		/* vhost-scsi-pci and its -transitional kin, -ccw, -device; vhost-user-scsi is another thing. */
+		/* vhost-scsi-pci and its kin, -ccw; vhost-user-scsi is another thing. */
 		if (!strcmp(key, "driver"))
 			o.is_scsi = !strncmp(val, "vhost-scsi", 10);
 		else if (!strcmp(key, "num_queues"))

@@ -145,8 +145,8 @@ static int explain_enotty(const struct vhost_op *op, struct error *e)
 
 	if (is_worker_verb(op->verb))
 		return error_set(e, STATUS_UNSUPPORTED, ENOTTY, verbs[op->verb].operation,
-				 "this kernel has no worker calls for vhost-%s; Linux 6.5 and later have them "
-				 "for vhost-scsi", kind);
+				 "this kernel has no worker calls for vhost-%s; Linux 6.5 and "
+				 "later have them for vhost-scsi", kind);
 	return error_set(e, STATUS_UNSUPPORTED, ENOTTY, verbs[op->verb].operation,
 			 "this kernel does not have that call on vhost-%s", kind);
 }
@@ -177,15 +177,16 @@ int vhost_explain(const struct vhost_op *op, struct error *e)
 				 "device (it was passed on); name that one");
 	case EINVAL:
 		return error_set(e, STATUS_UNSUPPORTED, EINVAL, operation,
-				 "the vhost-%s device refuses it: it has no owner yet, or no workers", kind);
+				 "the vhost-%s device refuses it: it has no owner yet, or no "
+				 "workers", kind);
 	default:
 		break;
 	}
 	if (op->verb == VHOST_WORKER_NEW && op->errnum == EFAULT)
 		return error_set(e, STATUS_UNSUPPORTED, EFAULT, operation,
-				 "the device's worker is a kernel thread, and the kernel makes no further ones "
-				 "for it; that is chosen when the VM starts, by the module parameter "
-				 "vhost.fork_from_owner_default");
+				 "the device's worker is a kernel thread, and the kernel makes "
+				 "no further ones for it; that is chosen when the VM starts, by "
+				 "the module parameter vhost.fork_from_owner_default");
 	if (op->verb == VHOST_WORKER_NEW)
 		return explain_no_thread(op, e);
 	if (is_worker_verb(op->verb) && op->errnum == ENODEV)

@@ -45,8 +45,8 @@ static int place(struct session *s, const struct created *made, const struct ran
 		return 0;
 	if (!made->threads)
 		return error_set(e, STATUS_FAILED, 0, "set the worker's cpus",
-				 "another vhost thread came to be in the same moment, and which is whose cannot "
-				 "be told; try again");
+				 "another vhost thread came to be in the same moment, and which "
+				 "is whose cannot be told; try again");
 	for (size_t i = 0; i < made->n; i++)
 		if (affinity_set(made->threads[i].tid, made->threads[i].start_time, cpus, e) < 0)
 			return -1;
@@ -87,8 +87,8 @@ static int create(struct session *s, unsigned int count, const struct ranges *cp
 		note_queue_change(s, moves[i].queue, moves[i].from, moves[i].to,
 				  thread_of(&made, i % made.n));
 	if (ret == 0 && !made.threads)
-		add_note(s->job, "which threads the new workers are is not known: another vhost thread came to "
-			 "be in the same moment");
+		add_note(s->job, "which threads the new workers are is not known: another vhost thread "
+			 "came to be in the same moment");
 	free(moves);
 	created_free(&made);
 	return ret;

@@ -50,7 +50,8 @@ static int check_kind(const struct device *d, struct error *e)
 {
 	static const char *const why[DEVICE_KINDS] = {
 		[DEVICE_NET] = "vhost-net has no worker calls in any kernel so far; each queue pair of a NIC "
-			       "is a device with a worker of its own already, so give the VM more queue pairs",
+			       "is a device with a worker of its own already, so give the VM "
+			       "more queue pairs",
 		[DEVICE_VSOCK] = "vhost-vsock has no worker calls in any kernel so far; its two queues share "
 				 "one worker",
 		[DEVICE_VDPA] = "vhost-vdpa has no workers; its queues are served by the device itself",
@@ -87,7 +88,8 @@ int session_read_map(struct session *s, struct error *e)
 	if (d->n_errors)
 		*e = d->errors[d->n_errors - 1];
 	else
-		error_set(e, STATUS_UNSUPPORTED, 0, "read the workers", "the device has no workers; has it an owner yet?");
+		error_set(e, STATUS_UNSUPPORTED, 0, "read the workers",
+			  "the device has no workers; has it an owner yet?");
 	return -1;
 }
 
@@ -193,8 +195,8 @@ static void warn_of_leftover(struct session *s, const struct kthreads *before,
 		return;
 	new_ones = born(before, &now, 0);
 	if (new_ones.n > made->n)
-		error_append(e, e->status, "; a worker that serves nothing may be left: 'vhostctl worker free "
-			     "--idle' clears it");
+		error_append(e, e->status, "; a worker that serves nothing may be left: 'vhostctl worker "
+			     "free --idle' clears it");
 	free(new_ones.items);
 	free(now.items);
 }
@@ -296,8 +298,8 @@ int unmake_moves(struct session *s, const struct move *moves, size_t n, struct e
 		ret = ops_check(&ops, &second);
 	free(ops.items);
 	if (ret < 0)
-		error_append(e, STATUS_ROLLBACK, "; putting back the workers of %zu queue(s) failed too: %s", n,
-			     second.message);
+		error_append(e, STATUS_ROLLBACK, "; putting back the workers of %zu queue(s) failed too: %s",
+			     n, second.message);
 	return -1;
 }
 
@@ -341,8 +343,9 @@ static int check_moves(const struct ops *ops, const struct move *moves, size_t n
 			return vhost_explain(get, e);
 		if (get->value != moves[i].to)
 			return error_set(e, STATUS_FAILED, 0, "attach the queue to the worker",
-					 "queue %u reads back as worker %u's, not %u's; something else changes "
-					 "workers at the same time", moves[i].queue, get->value, moves[i].to);
+					 "queue %u reads back as worker %u's, not %u's; "
+					 "something else changes workers at the same time",
+					 moves[i].queue, get->value, moves[i].to);
 	}
 	return 0;
 }

@@ -65,9 +65,9 @@ static bool is_only_thread(const struct vm *vm, const struct device *d, uint32_t
 static int not_known(const struct session *s, uint32_t id, struct error *e)
 {
 	return error_set(e, STATUS_UNSUPPORTED, 0, operation,
-			 "which of the VM's %zu vhost threads is worker %u is not known, since this kernel "
-			 "has no worker calls for vhost-%s; 'vhostctl list' shows the threads, and 'taskset -p' "
-			 "sets the cpus of one", s->job->vm->n_threads, id,
+			 "which of the VM's %zu vhost threads is worker %u is not known, since "
+			 "this kernel has no worker calls for vhost-%s; 'vhostctl list' shows "
+			 "the threads, and 'taskset -p' sets the cpus of one", s->job->vm->n_threads, id,
 			 device_kind_name(s->job->device->kind));
 }
 
@@ -78,7 +78,8 @@ static int find_thread(struct session *s, struct pin *p, struct error *e)
 
 	if (d->workers_known && !w)
 		return error_set(e, STATUS_NOT_FOUND, ENODEV, operation,
-				 "no queue is served by a worker %u; 'vhostctl worker list' shows which there are",
+				 "no queue is served by a worker %u; 'vhostctl worker list' "
+				 "shows which there are",
 				 p->id);
 	if (w && take_thread(p, w->tid))
 		return 0;
@@ -111,7 +112,8 @@ static int put_back(struct pins *pins, struct error *e)
 		struct error second = ERROR_INIT;
 
 		if (p->set && affinity_set(p->thread.tid, p->thread.start_time, &p->before, &second) < 0)
-			error_append(e, STATUS_ROLLBACK, "; putting back the cpus of worker %u failed too: %s",
+			error_append(e, STATUS_ROLLBACK,
+				     "; putting back the cpus of worker %u failed too: %s",
 				     p->id, second.message);
 	}
 	return -1;

@@ -34,9 +34,9 @@ static int find_requests(struct session *s, struct ranges *requests, struct erro
 		n = spread_cmdline_queues(text.data, text.len, s->job->device->fd, is_sole_scsi(s->job->vm));
 	if (!n)
 		return error_set(e, STATUS_FAILED, 0, operation,
-				 "which of the kernel's queues the VM uses is not known: its command line has no "
-				 "num_queues= for this device; name them with --queues, for example req0, or 2-5 for "
-				 "a device with four");
+				 "which of the kernel's queues the VM uses is not known: its "
+				 "command line has no num_queues= for this device; name them "
+				 "with --queues, for example req0, or 2-5 for a device with four");
 	ranges_add(requests, FIRST_REQUEST, FIRST_REQUEST + n - 1);
 	return 0;
 }
@@ -48,13 +48,16 @@ static int check_requests(const struct session *s, const struct ranges *requests
 
 	if (requests->items[0].first < FIRST_REQUEST)
 		return error_set(e, STATUS_USAGE, 0, operation,
-				 "queues 0 and 1 (ctl, event) stay with the default worker; name request queues");
+				 "queues 0 and 1 (ctl, event) stay with the default worker; name "
+				 "request queues");
 	if (last >= s->job->device->n_queues)
-		return error_set(e, STATUS_NOT_FOUND, 0, operation, "the device has no queue %u; its last one is %zu",
+		return error_set(e, STATUS_NOT_FOUND, 0, operation,
+				 "the device has no queue %u; its last one is %zu",
 				 last, s->job->device->n_queues - 1);
 	if (count > ranges_count(requests))
 		return error_set(e, STATUS_USAGE, 0, operation,
-				 "%u workers are more than the device's request queues, which are %llu", count,
+				 "%u workers are more than the device's request queues, which "
+				 "are %llu", count,
 				 (unsigned long long)ranges_count(requests));
 	return 0;
 }
