@@ -60,8 +60,8 @@ struct owner_log {
  * (an fd that outlives pid reuse). Up to OWNER_BATCH calls share one stop, fewer when
  * they are slow; more take several, with a rest between.
  *
- * 0: every call was made, up to an essential one that failed; each has its result. -1: @e says why not; calls with
- * done set were made all the same. @log may be NULL.
+ * 0: every call was made, up to an essential one that failed; each has its result.
+ * -1: @e says why not; calls with done set were made all the same. @log may be NULL.
  */
 int owner_run(pid_t pid, int proc_fd, enum owner_thread rule, struct owner_call *calls, size_t n,
 	      struct owner_log *log, struct error *e);

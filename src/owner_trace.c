@@ -39,7 +39,7 @@
  * under way. Milliseconds natively, and far more on a busy or emulated host.
  */
 #define SLOW_CALL_TIMEOUT (5000 * NS_PER_MS)
-#define STOP_BUDGET (100 * NS_PER_MS)	/* no further call is begun after that */
+#define STOP_BUDGET (100 * NS_PER_MS)	/* no further slow call is begun after that */
 #define SPIN_NS 100000ull	/* longer than a stop takes natively: sleeping costs more */
 #define TICK_USECS 10000	/* how often a blocked wait looks at its deadline */
 #define LIFETIME_SECS 2		/* the kernel then kills us, if even the parent is gone */
@@ -306,6 +306,11 @@ static enum owner_outcome give_up(struct tracer *t, pid_t tid)
 	return OUTCOME_NOT_RUN;
 }
 
+static bool is_over_budget(const struct tracer *t)
+{
+	return t->plan->slow_calls && now_ns() - t->stop_asked > STOP_BUDGET;
+}
+
 /* The first call is committed already; the others follow one by one in the same stop. */
 static enum owner_outcome run_calls(struct tracer *t, pid_t tid)
 {
@@ -326,7 +331,7 @@ static enum owner_outcome run_calls(struct tracer *t, pid_t tid)
 			return o;
 		t->shared->n_made = i + 1;
 		t->shared->ended = calls[i].essential && calls[i].result < 0;
-		if (t->shared->ended || now_ns() - t->stop_asked > STOP_BUDGET)
+		if (t->shared->ended || is_over_budget(t))
 			break;
 	}
 	return to_signal_stop(t, tid);

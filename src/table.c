@@ -229,7 +229,8 @@ static void add_worker(struct table *t, scols_line *parent, const struct vm *vm,
 	set_int(t, line, COL_TID, w->tid, "");
 	set(t, line, COL_CPUS, w->cpus ? w->cpus : "-");
 	setf(t, line, COL_DETAILS, "%s%s%s%s%s%s",
-	     w->mode == WORKER_MODE_KTHREAD ? "kernel thread" : "thread", *w->policy ? ", " : "", w->policy, w->queues && !w->n_queues ? ", idle" : "",
+	     w->mode == WORKER_MODE_KTHREAD ? "kernel thread" : "thread",
+	     *w->policy ? ", " : "", w->policy, w->queues && !w->n_queues ? ", idle" : "",
 	     worker_remark(vm, w) ? ", " : "", worker_remark(vm, w) ? worker_remark(vm, w) : "");
 }
 
