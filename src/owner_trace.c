@@ -39,7 +39,12 @@
  * under way. Milliseconds natively, and far more on a busy or emulated host.
  */
 #define SLOW_CALL_TIMEOUT (5000 * NS_PER_MS)
-#define STOP_BUDGET (100 * NS_PER_MS)	/* no further slow call is begun after that */
+/*
+ * After that no further call is begun in this stop. Others than slow calls come near it only
+ * on a host that is starved of CPU, where the thread must not be held the longer for it.
+ */
+#define SLOW_STOP_BUDGET (100 * NS_PER_MS)
+#define STOP_BUDGET (300 * NS_PER_MS)
 #define SPIN_NS 100000ull	/* longer than a stop takes natively: sleeping costs more */
 #define TICK_USECS 10000	/* how often a blocked wait looks at its deadline */
 #define LIFETIME_SECS 2		/* the kernel then kills us, if even the parent is gone */
@@ -308,7 +313,7 @@ static enum owner_outcome give_up(struct tracer *t, pid_t tid)
 
 static bool is_over_budget(const struct tracer *t)
 {
-	return t->plan->slow_calls && now_ns() - t->stop_asked > STOP_BUDGET;
+	return now_ns() - t->stop_asked > (t->plan->slow_calls ? SLOW_STOP_BUDGET : STOP_BUDGET);
 }
 
 /* The first call is committed already; the others follow one by one in the same stop. */

@@ -10,6 +10,8 @@
 
 #define ROUNDS 12
 #define SETTLE_MS 3
+#define FIRST_REQUEST 2		/* after control and event queue */
+#define QUEUES_TRIED 8		/* before giving up on finding one that is set up */
 
 static const char *const operation = "find the worker's thread";
 
@@ -107,6 +109,13 @@ static void rule_out(struct session *s, struct suspects *list)
 	list->n = n;
 }
 
+/* A queue that goes from its worker to a helper, and back. */
+struct loan {
+	unsigned int queue;
+	uint32_t id, helper_id;
+	struct suspect *helper;
+};
+
 /* Lend the queue to @helper and take it back: a flush of its worker, then of the helper. */
 static int lend(struct session *s, unsigned int queue, uint32_t id, uint32_t helper, struct error *e)
 {
@@ -129,47 +138,76 @@ static int lend(struct session *s, unsigned int queue, uint32_t id, uint32_t hel
  * The kernel flushes only when the queue is set up. Then the helper, which does nothing else,
  * has run when it gave the queue back.
  */
-static int check_flushed(struct session *s, const struct suspect *helper, struct error *e)
+static bool was_flushed(struct session *s, const struct suspect *helper)
 {
 	struct activity now;
 
 	read_activity(s, &helper->thread, &now);
-	if (helper->quiet && now.known && strcmp(helper->before.schedstat, now.schedstat) != 0)
-		return 0;
-	return error_set(e, STATUS_FAILED, 0, operation,
-			 "its queues are not set up yet, or this kernel does not count how often a thread "
-			 "runs (schedstat); pin it once the guest's driver runs, or give cpus to 'vhostctl "
-			 "worker create'");
+	return now.known && strcmp(helper->before.schedstat, now.schedstat) != 0;
 }
 
-static int narrow_down(struct session *s, unsigned int queue, uint32_t id, uint32_t helper_id,
-		       struct suspect *helper, struct suspects *list, struct error *e)
+/* One round with one queue. *flushed: it counts. */
+static int narrow_once(struct session *s, const struct loan *loan, struct suspects *list, bool *flushed,
+		       struct error *e)
 {
-	struct suspects own = { helper, 1 };
+	struct suspects own = { loan->helper, 1 };
 
-	for (int round = 0; round < ROUNDS && list->n != 1; round++) {
+	/* It has nothing to do, so it is quiet as soon as it has started. */
+	loan->helper->quiet = false;
+	for (int tries = 0; tries < ROUNDS && !loan->helper->quiet; tries++)
 		look_before(s, &own);
-		look_before(s, list);
-		if (lend(s, queue, id, helper_id, e) < 0 || check_flushed(s, helper, e) < 0)
-			return -1;
+	look_before(s, list);
+	read_activity(s, &loan->helper->thread, &loan->helper->before);
+	if (lend(s, loan->queue, loan->id, loan->helper_id, e) < 0)
+		return -1;
+	*flushed = loan->helper->quiet && was_flushed(s, loan->helper);
+	if (*flushed)
 		rule_out(s, list);
+	return 0;
+}
+
+/*
+ * Queues of worker @id, of which one may be set up: of request queues the first ones are
+ * before others are; control and event queue are when the guest's driver is whole.
+ */
+static size_t pick_queues(const struct device *d, uint32_t id, unsigned int queues[QUEUES_TRIED])
+{
+	size_t n = 0;
+
+	for (size_t i = FIRST_REQUEST; i < d->n_queues && n < QUEUES_TRIED - FIRST_REQUEST; i++)
+		if (d->queues[i].worker_id == id)
+			queues[n++] = d->queues[i].index;
+	for (size_t i = 0; i < d->n_queues && i < FIRST_REQUEST; i++)
+		if (d->queues[i].worker_id == id)
+			queues[n++] = d->queues[i].index;
+	return n;
+}
+
+static int narrow_down(struct session *s, struct loan *loan, struct suspects *list, struct error *e)
+{
+	unsigned int queues[QUEUES_TRIED];
+	size_t n = pick_queues(s->job->device, loan->id, queues);
+	bool flushed = false;
+
+	for (size_t i = 0; i < n && !flushed; i++) {
+		loan->queue = queues[i];
+		if (narrow_once(s, loan, list, &flushed, e) < 0)
+			return -1;
 	}
+	if (!flushed)
+		return error_set(e, STATUS_FAILED, 0, operation,
+				 "no queue of worker %u is set up yet, or this kernel does not count how often a "
+				 "thread runs (schedstat); pin it once the guest's driver runs, or give cpus to "
+				 "'vhostctl worker create'", loan->id);
+	for (int round = 0; round < ROUNDS && list->n != 1; round++)
+		if (narrow_once(s, loan, list, &flushed, e) < 0)
+			return -1;
 	if (list->n == 1)
 		return 0;
 	return error_set(e, STATUS_FAILED, 0, operation,
 			 "%zu threads ran whenever worker %u did, so which it is cannot be told while they "
-			 "are this busy; try again, or give cpus to 'vhostctl worker create'", list->n, id);
-}
-
-static int queue_of(const struct device *d, uint32_t id, unsigned int *queue, struct error *e)
-{
-	for (size_t i = d->n_queues; i > 0; i--)
-		if (d->queues[i - 1].worker_id == id) {
-			*queue = d->queues[i - 1].index;
-			return 0;
-		}
-	return error_set(e, STATUS_NOT_FOUND, ENODEV, operation,
-			 "no queue is attached to a worker %u; if there is one, it is idle", id);
+			 "are this busy; try again, or give cpus to 'vhostctl worker create'", list->n,
+			 loan->id);
 }
 
 int find_worker_thread(struct session *s, uint32_t id, struct kthread *found, struct error *e)
@@ -177,18 +215,19 @@ int find_worker_thread(struct session *s, uint32_t id, struct kthread *found, st
 	struct suspect helper = { .quiet = false };
 	struct suspects list = { 0 };
 	struct created made = { 0 };
-	unsigned int queue = 0;
 	int ret;
 
-	if (queue_of(s->job->device, id, &queue, e) < 0 || list_suspects(s, &list, e) < 0)
+	if (list_suspects(s, &list, e) < 0)
 		return -1;
 	ret = create_workers(s, NULL, 1, &made, e);
 	if (ret == 0 && !made.threads)
 		ret = error_set(e, STATUS_FAILED, 0, operation,
 				"other vhost threads came to be in the same moment; try again");
 	if (ret == 0) {
+		struct loan loan = { .id = id, .helper_id = made.ids[0], .helper = &helper };
+
 		helper.thread = made.threads[0];
-		ret = narrow_down(s, queue, id, made.ids[0], &helper, &list, e);
+		ret = narrow_down(s, &loan, &list, e);
 	}
 	if (ret == 0)
 		*found = list.items[0].thread;

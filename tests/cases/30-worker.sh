@@ -21,13 +21,23 @@ quiet_threads() { wait_for 20 untouched "$1" || fail "a thread is stopped or tra
 thread_count() { vhost_threads "$1" | wc -l; }
 has_threads() { [ "$(thread_count "$1")" = "$2" ]; }
 
+# As the VM came up, whatever the test before left.
+fresh() {
+	need_workers
+	ctl worker spread vm1/scsi0 --workers 1
+	expect_status 0
+	ctl worker free vm1/scsi0 --idle
+	expect_status 0
+	expect_eq "number of threads" "$(thread_count "$vm1")" 4
+}
+
 setup() {
 	qemu_up vm1 --scsi-queues 4
 	vm1=${VM_PID[vm1]}
 }
 
 test_qemu_create_prints_ids_and_threads() {
-	need_workers
+	fresh
 	local before id tid
 	before=$(vhost_threads "$vm1")
 	changes worker create vm1/scsi0 --count 2
@@ -42,7 +52,8 @@ test_qemu_create_prints_ids_and_threads() {
 }
 
 test_qemu_idle_workers_are_shown() {
-	need_workers
+	fresh
+	changes worker create vm1/scsi0 --count 2
 	ctl worker list vm1
 	expect_status 0
 	valid state
@@ -52,7 +63,8 @@ test_qemu_idle_workers_are_shown() {
 }
 
 test_qemu_attach_and_free() {
-	need_workers
+	fresh
+	changes worker create vm1/scsi0 --count 2
 	changes worker attach vm1/scsi0/2 1
 	expect_json '[.changes[] | [.target, .setting, .before, .after]]' '[["vm1/scsi0/req0","worker_id",0,1]]'
 	expect_eq "worker of queue 2" "$(worker_of vm1/scsi0/2)" 1
@@ -70,7 +82,9 @@ test_qemu_attach_and_free() {
 }
 
 test_qemu_free_idle() {
-	need_workers
+	fresh
+	changes worker create vm1/scsi0 --count 2
+	changes worker free vm1/scsi0 1
 	changes worker free vm1/scsi0 --idle
 	expect_json '[.changes[] | [.setting, .before, .after]]' '[["worker",2,null]]'
 	expect_eq "number of threads" "$(thread_count "$vm1")" 4
@@ -79,7 +93,7 @@ test_qemu_free_idle() {
 }
 
 test_qemu_spread_is_an_end_state() {
-	need_workers
+	fresh
 	changes worker spread vm1/scsi0 --dry-run
 	expect_json '[.changes[] | select(.applied)] | length' 0
 	expect_eq "number of threads" "$(thread_count "$vm1")" 4
@@ -101,7 +115,7 @@ test_qemu_spread_is_an_end_state() {
 }
 
 test_qemu_pin() {
-	need_workers
+	fresh
 	changes worker create vm1/scsi0 --attach req0
 	local tid
 	tid=$(jq '.changes[0].worker_tid' <<<"$out")
@@ -119,7 +133,7 @@ test_qemu_pin() {
 }
 
 test_bad_values_change_nothing() {
-	need_workers
+	fresh
 	local map
 	map=$(worker_of vm1/scsi0)
 	ctl worker attach vm1/scsi0/2 77
