@@ -7,11 +7,13 @@
 #include "util.h"
 
 struct options {
-	bool all;
+	bool all, dot;
 };
 
 static const struct option_spec option_table[] = {
 	{ "all", 'a', OPTION_FLAG, NULL, "every VM of this host", offsetof(struct options, all), 0 },
+	{ "dot", 0, OPTION_FLAG, NULL, "print a graph for Graphviz, as in 'show --dot vm1 | dot -Tsvg'",
+	  offsetof(struct options, dot), 0 },
 	{ NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0 },
 };
 
@@ -81,6 +83,8 @@ static int run(struct context *ctx, struct error *e)
 	if (o->all != (ctx->argc == 0))
 		return error_set(e, STATUS_USAGE, 0, "show",
 				 "name a TARGET, or --all for every VM of this host");
+	if (o->dot)
+		ctx->format = FORMAT_DOT;
 	ret = show(ctx, o, &s, &sel, e);
 	selection_free(&sel);
 	state_free(&s);

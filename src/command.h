@@ -12,7 +12,7 @@
 #include "error.h"
 #include "options.h"
 
-enum format { FORMAT_AUTO, FORMAT_PRETTY, FORMAT_COMPACT, FORMAT_TABLE };
+enum format { FORMAT_AUTO, FORMAT_PRETTY, FORMAT_COMPACT, FORMAT_TABLE, FORMAT_DOT };
 
 struct command;
 
@@ -48,6 +48,7 @@ extern const struct command cmd_help;
 extern const struct command cmd_list;
 extern const struct command cmd_show;
 extern const struct command cmd_busyloop;
+extern const struct command cmd_worker;
 extern const struct command cmd_check;
 
 /* Options that every command takes, before or after its name. */

@@ -6,6 +6,7 @@
 
 #include "cut.h"
 #include "device.h"
+#include "idle.h"
 #include "util.h"
 #include "vhost.h"
 
@@ -244,5 +245,6 @@ int inspect_vm(struct vm *vm, const struct selection *sel, struct owner_log *log
 		group_workers(&vm->devices[i]);
 	if (vm->n_devices)
 		pair_sole_thread(vm);
+	idle_find(vm);
 	return ret;
 }

@@ -115,7 +115,7 @@ static json_t *indices_json(const unsigned int *indices, size_t n)
 	return list;
 }
 
-static json_t *workers_json(const struct worker *workers, size_t n)
+static json_t *workers_json(const struct vm *vm, const struct worker *workers, size_t n)
 {
 	json_t *list = json_array();
 
@@ -133,6 +133,7 @@ static json_t *workers_json(const struct worker *workers, size_t n)
 		put_string(o, "cgroup", w->cgroup);
 		put_int(o, "cpu_ns", w->cpu_ns);
 		put(o, "queues", w->queues ? indices_json(w->queues, w->n_queues) : json_null());
+		put_string(o, "remark", worker_remark(vm, w));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -156,7 +157,7 @@ static json_t *holders_json(const struct device *d)
 	return list;
 }
 
-static json_t *device_json(const struct device *d)
+static json_t *device_json(const struct vm *vm, const struct device *d)
 {
 	json_t *o = json_object();
 
@@ -174,7 +175,7 @@ static json_t *device_json(const struct device *d)
 	put_string(o, "tap", d->tap);
 	put_string(o, "tap_source", tap_source_name(d->tap_source));
 	put(o, "queues", d->queues_known ? queues_json(d) : json_null());
-	put(o, "workers", d->workers_known ? workers_json(d->workers, d->n_workers) : json_null());
+	put(o, "workers", d->workers_known ? workers_json(vm, d->workers, d->n_workers) : json_null());
 	put(o, "errors", errors_json(d->errors, d->n_errors));
 	return o;
 }
@@ -216,7 +217,7 @@ static json_t *vm_json(const struct vm *vm)
 	json_t *o = json_object(), *devices = json_array(), *taps = json_array();
 
 	for (size_t i = 0; i < vm->n_devices; i++)
-		json_array_append_new(devices, device_json(&vm->devices[i]));
+		json_array_append_new(devices, device_json(vm, &vm->devices[i]));
 	for (size_t i = 0; i < vm->n_taps; i++)
 		json_array_append_new(taps, tap_json(&vm->taps[i]));
 	put_int(o, "pid", vm->pid);
@@ -227,7 +228,7 @@ static json_t *vm_json(const struct vm *vm)
 	put_int(o, "netns", vm->netns);
 	put(o, "devices", devices);
 	put(o, "taps", taps);
-	put(o, "worker_threads", workers_json(vm->threads, vm->n_threads));
+	put(o, "worker_threads", workers_json(vm, vm->threads, vm->n_threads));
 	put(o, "errors", errors_json(vm->errors, vm->n_errors));
 	return o;
 }
@@ -296,8 +297,17 @@ static json_t *change_json(const struct change *c)
 	put_string(o, "target", c->target);
 	put_int(o, "pid", c->pid);
 	put_string(o, "setting", c->setting);
-	put_int(o, "before", c->before);
-	put_int(o, "after", c->after);
+	if (c->before_text || c->after_text) {
+		put_string(o, "before", c->before_text);
+		put_string(o, "after", c->after_text);
+	} else {
+		put_int(o, "before", c->before);
+		put_int(o, "after", c->after);
+	}
+	if (c->concerns_worker) {
+		put_int(o, "worker_id", c->worker_id);
+		put_int(o, "worker_tid", c->worker_tid);
+	}
 	put(o, "applied", json_boolean(c->applied));
 	return o;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "dot.h"
 #include "escape.h"
 #include "json.h"
 #include "table.h"
@@ -43,6 +44,8 @@ int output_state(struct context *ctx, const struct state *s, struct error *e)
 {
 	struct table_style t = style(ctx);
 
+	if (ctx->format == FORMAT_DOT)
+		return write_document(ctx, dot_state(s), e);
 	return write_document(ctx, ctx->format == FORMAT_TABLE
 			      ? table_state(s, &t)
 			      : json_state(s, ctx->format == FORMAT_PRETTY), e);

@@ -22,6 +22,7 @@
 #include "util.h"
 
 #define CHILD_DEADLINE_MS 3000
+#define SLOW_CHILD_DEADLINE_MS 9000
 #define REST_MS 10		/* between two stops of one VM */
 #define IDLE_TRIES 20		/* a busy VM's threads are idle now and then */
 #define IDLE_WAIT_MS 5
@@ -90,11 +91,11 @@ static int explain(const struct owner_shared *s, pid_t pid, struct error *e)
 }
 
 /* Wait for the child; end it when it is late. */
-static void supervise(pid_t child)
+static void supervise(pid_t child, int deadline_ms)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
-	bool late = pidfd < 0 || poll(&p, 1, CHILD_DEADLINE_MS) <= 0;
+	bool late = pidfd < 0 || poll(&p, 1, deadline_ms) <= 0;
 
 	/* Without a pidfd its own timer, of LIFETIME_SECS, has to do. */
 	if (late && pidfd >= 0)
@@ -119,7 +120,7 @@ static int trace_thread(const struct owner_plan *plan, pid_t tid, struct owner_s
 	if (child == 0)
 		owner_trace(plan, tid, shared);
 	if (child > 0)
-		supervise(child);
+		supervise(child, plan->slow_calls ? SLOW_CHILD_DEADLINE_MS : CHILD_DEADLINE_MS);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	return child < 0 ? error_errno(e, errno, "start the tracer", NULL) : 0;
 }
@@ -205,7 +206,7 @@ static int run_batches(struct owner_plan *plan, enum owner_thread rule, struct o
 {
 	int ret = 0;
 
-	for (size_t at = 0; at < n && ret == 0; at += shared->n) {
+	for (size_t at = 0; at < n && ret == 0 && !shared->ended; at += shared->n_made) {
 		if (at)
 			sleep_ms(REST_MS);
 		memset(shared, 0, sizeof(*shared));
@@ -222,7 +223,12 @@ static int run_batches(struct owner_plan *plan, enum owner_thread rule, struct o
 int owner_run(pid_t pid, int proc_fd, enum owner_thread rule, struct owner_call *calls, size_t n,
 	      struct owner_log *log, struct error *e)
 {
-	struct owner_plan plan = { .pid = pid, .proc_fd = proc_fd };
+	struct owner_plan plan = {
+		.pid = pid,
+		.proc_fd = proc_fd,
+		/* What may block is sent to a helper; the rest returns at once. */
+		.slow_calls = rule == OWNER_THREAD_HELPER,
+	};
 	struct owner_shared *shared;
 	int ret = -1;
 

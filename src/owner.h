@@ -27,6 +27,7 @@ struct owner_call {
 	unsigned int request;
 	unsigned int size;		/* bytes of arg that the request reads or writes */
 	unsigned char arg[OWNER_ARG_MAX];
+	bool essential;			/* if it fails, the calls after it are not made */
 	bool done;			/* the call was made and returned */
 	long result;			/* valid when done: >= 0, or -errno */
 };
@@ -56,11 +57,11 @@ struct owner_log {
 
 /*
  * Run @calls, in order, in the process @pid, whose /proc directory @proc_fd is
- * (an fd that outlives pid reuse). Up to OWNER_BATCH calls share one stop; more
- * take several, with a rest between.
+ * (an fd that outlives pid reuse). Up to OWNER_BATCH calls share one stop, fewer when
+ * they are slow; more take several, with a rest between.
  *
- * 0: every call was made; each has its result. -1: @e says why not; calls with
- * done set were made all the same. @log may be NULL.
+ * 0: every call was made, up to an essential one that failed; each has its result.
+ * -1: @e says why not; calls with done set were made all the same. @log may be NULL.
  */
 int owner_run(pid_t pid, int proc_fd, enum owner_thread rule, struct owner_call *calls, size_t n,
 	      struct owner_log *log, struct error *e);

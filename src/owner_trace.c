@@ -34,9 +34,21 @@
 #define NS_PER_MS 1000000ull
 #define STOP_TIMEOUT (200 * NS_PER_MS)
 #define CALL_TIMEOUT (500 * NS_PER_MS)
+/*
+ * VHOST_ATTACH_VRING_WORKER waits for all CPUs (synchronize_rcu) and for what the queue had
+ * under way. Milliseconds natively, and far more on a busy or emulated host.
+ */
+#define SLOW_CALL_TIMEOUT (5000 * NS_PER_MS)
+/*
+ * After that no further call is begun in this stop. Others than slow calls come near it only
+ * on a host that is starved of CPU, where the thread must not be held the longer for it.
+ */
+#define SLOW_STOP_BUDGET (100 * NS_PER_MS)
+#define STOP_BUDGET (300 * NS_PER_MS)
 #define SPIN_NS 100000ull	/* longer than a stop takes natively: sleeping costs more */
 #define TICK_USECS 10000	/* how often a blocked wait looks at its deadline */
 #define LIFETIME_SECS 2		/* the kernel then kills us, if even the parent is gone */
+#define SLOW_LIFETIME_SECS 8
 #define SAME_THREAD_TRIES 3
 #define RESTART_TRIES 8
 
@@ -201,12 +213,13 @@ static bool set_call(struct tracer *t, pid_t tid, const struct owner_call *c)
  */
 static enum owner_outcome run_to_syscall_stop(struct tracer *t, pid_t tid)
 {
+	uint64_t timeout = t->plan->slow_calls ? SLOW_CALL_TIMEOUT : CALL_TIMEOUT;
 	int status, signal = 0;
 
 	for (;;) {
 		if (tracer_step(t, "PTRACE_SYSCALL", ptrace(PTRACE_SYSCALL, tid, 0, signal)) < 0)
 			return tracer_fail(t, OUTCOME_GONE);
-		switch (wait_stop(t, tid, CALL_TIMEOUT, &status)) {
+		switch (wait_stop(t, tid, timeout, &status)) {
 		case 0:
 			return tracer_fail(t, OUTCOME_LOST);
 		case -1:
@@ -298,6 +311,11 @@ static enum owner_outcome give_up(struct tracer *t, pid_t tid)
 	return OUTCOME_NOT_RUN;
 }
 
+static bool is_over_budget(const struct tracer *t)
+{
+	return now_ns() - t->stop_asked > (t->plan->slow_calls ? SLOW_STOP_BUDGET : STOP_BUDGET);
+}
+
 /* The first call is committed already; the others follow one by one in the same stop. */
 static enum owner_outcome run_calls(struct tracer *t, pid_t tid)
 {
@@ -316,6 +334,10 @@ static enum owner_outcome run_calls(struct tracer *t, pid_t tid)
 		o = run_call(t, tid, &calls[i]);
 		if (o != OUTCOME_DONE)
 			return o;
+		t->shared->n_made = i + 1;
+		t->shared->ended = calls[i].essential && calls[i].result < 0;
+		if (t->shared->ended || is_over_budget(t))
+			break;
 	}
 	return to_signal_stop(t, tid);
 }
@@ -371,12 +393,12 @@ static void on_tick(int signal)
 }
 
 /* Bounds for everything: ticks that interrupt a blocked wait, and an end by the kernel. */
-static void set_timers(void)
+static void set_timers(bool slow_calls)
 {
 	struct sigaction tick = { .sa_handler = on_tick };	/* no SA_RESTART */
 	struct itimerval every = { { 0, TICK_USECS }, { 0, TICK_USECS } };
 	struct sigevent end = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
-	struct itimerspec at = { .it_value = { LIFETIME_SECS, 0 } };
+	struct itimerspec at = { .it_value = { slow_calls ? SLOW_LIFETIME_SECS : LIFETIME_SECS, 0 } };
 	timer_t timer;
 	sigset_t set;
 
@@ -402,7 +424,7 @@ void owner_trace(const struct owner_plan *plan, pid_t tid, struct owner_shared *
 	t.shared = shared;
 	t.spin = sysconf(_SC_NPROCESSORS_ONLN) > 1;
 	arch_prepare();
-	set_timers();
+	set_timers(plan->slow_calls);
 	do {
 		o = try_thread(&t, tid);
 	} while ((o == OUTCOME_SIGNAL || o == OUTCOME_RSEQ) && --tries);

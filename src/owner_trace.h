@@ -43,6 +43,7 @@ struct owner_plan {
 	pid_t pid;
 	int proc_fd;
 	bool has_seccomp;		/* mode 2, as /proc said before */
+	bool slow_calls;		/* they may wait for the kernel to reach a quiet state */
 	struct arch_gadgets gadgets;
 	struct owner_range main_stack;	/* [stack] */
 	struct owner_range *stacks;	/* writable private mappings, sorted: may hold a thread's */
@@ -53,6 +54,8 @@ struct owner_plan {
 struct owner_shared {
 	struct owner_call calls[OWNER_BATCH];
 	size_t n;
+	size_t n_made;		/* when all went well: the others are for another stop */
+	bool ended;		/* an essential call failed: there shall be no other stop */
 	enum owner_outcome outcome;
 	int errnum;
 	bool committed;		/* at least one call was on its way: never try again from the start */

@@ -60,8 +60,11 @@ void state_free(struct state *s)
 
 void changes_free(struct changes *c)
 {
-	for (size_t i = 0; i < c->n; i++)
+	for (size_t i = 0; i < c->n; i++) {
 		free(c->items[i].target);
+		free(c->items[i].before_text);
+		free(c->items[i].after_text);
+	}
 	free(c->items);
 	memset(c, 0, sizeof(*c));
 }
@@ -78,6 +81,13 @@ const char *worker_mode_name(enum worker_mode mode)
 	static const char *const names[] = { NULL, "task", "kthread" };
 
 	return names[mode];
+}
+
+const char *worker_remark(const struct vm *vm, const struct worker *w)
+{
+	if (vm->cgroup && w->cgroup && strcmp(vm->cgroup, w->cgroup) != 0)
+		return "in another cgroup than the VM's main thread";
+	return NULL;
 }
 
 const char *tap_source_name(enum tap_source source)

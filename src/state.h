@@ -45,7 +45,7 @@ struct worker {
 	int64_t nice;
 	char *cgroup;			/* path in the unified (or first) hierarchy */
 	int64_t cpu_ns;
-	unsigned int *queues;		/* indices served; NULL: not known */
+	unsigned int *queues;		/* indices served; NULL: not known; none of them: idle */
 	size_t n_queues;
 };
 
@@ -117,12 +117,18 @@ struct state {
 	size_t n_errors;
 };
 
-/* What a command changed. @after is what a read-back said. */
+/*
+ * What a command changed. @after is what a read-back said.
+ * Setting "worker": one came to be (before UNKNOWN) or is gone (after UNKNOWN), by its id.
+ */
 struct change {
 	char *target;			/* "vm1/net0/rx" */
 	pid_t pid;
-	const char *setting;		/* "busyloop_usecs" */
+	const char *setting;		/* "busyloop_usecs", "worker", "worker_id", "cpus" */
 	int64_t before, after;
+	char *before_text, *after_text;	/* of "cpus", in place of the numbers; else NULL */
+	bool concerns_worker;		/* the two below have a meaning */
+	int64_t worker_id, worker_tid;
 	bool applied;			/* false for --dry-run */
 };
 
@@ -139,6 +145,8 @@ void changes_free(struct changes *c);
 
 const char *device_kind_name(enum device_kind kind);	/* "net" */
 const char *worker_mode_name(enum worker_mode mode);	/* "task"; NULL if unknown */
+/* What an operator should know of how @w runs beside its VM; NULL: nothing. */
+const char *worker_remark(const struct vm *vm, const struct worker *w);
 const char *tap_source_name(enum tap_source source);	/* "cmdline"; NULL if none */
 
 /* Name of queue @index of a device of @kind into @name; "" where the kind has no names. */

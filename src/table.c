@@ -31,7 +31,7 @@ static const struct column state_columns[] = {
 	[COL_DETAILS] = { "DETAILS", SCOLS_FL_TRUNC, 0 },
 };
 
-enum { COL_TARGET, COL_PID, COL_SETTING, COL_BEFORE, COL_AFTER, COL_APPLIED };
+enum { COL_TARGET, COL_PID, COL_SETTING, COL_BEFORE, COL_AFTER, COL_APPLIED, COL_OF_WORKER, COL_OF_TID };
 
 static const struct column change_columns[] = {
 	[COL_TARGET] = { "TARGET", 0, 34 },
@@ -40,6 +40,9 @@ static const struct column change_columns[] = {
 	[COL_BEFORE] = { "BEFORE", SCOLS_FL_RIGHT, 0 },
 	[COL_AFTER] = { "AFTER", SCOLS_FL_RIGHT, 0 },
 	[COL_APPLIED] = { "APPLIED", 0, 0 },
+	/* Only where a worker is concerned. */
+	[COL_OF_WORKER] = { "WORKER", SCOLS_FL_RIGHT, 0 },
+	[COL_OF_TID] = { "TID", SCOLS_FL_RIGHT, 0 },
 };
 
 enum { COL_CHECK, COL_OK, COL_REASON };
@@ -216,22 +219,33 @@ static void add_queues(struct table *t, scols_line *parent, const struct vm *vm,
 	}
 }
 
-static void add_worker(struct table *t, scols_line *parent, const struct worker *w)
+static void add_worker(struct table *t, scols_line *parent, const struct vm *vm,
+		       const struct worker *w)
 {
 	scols_line *line = add_line(t, parent);
 
-	set(t, line, COL_NAME, w->comm);
+	set(t, line, COL_NAME, *w->comm ? w->comm : w->queues ? "worker" : "");
 	set_int(t, line, COL_WORKER, w->id, "");
 	set_int(t, line, COL_TID, w->tid, "");
 	set(t, line, COL_CPUS, w->cpus ? w->cpus : "-");
-	setf(t, line, COL_DETAILS, "%s%s%s", w->mode == WORKER_MODE_KTHREAD ? "kernel thread" : "thread",
-	     *w->policy ? ", " : "", w->policy);
+	setf(t, line, COL_DETAILS, "%s%s%s%s%s%s",
+	     w->mode == WORKER_MODE_KTHREAD ? "kernel thread" : "thread",
+	     *w->policy ? ", " : "", w->policy, w->queues && !w->n_queues ? ", idle" : "",
+	     worker_remark(vm, w) ? ", " : "", worker_remark(vm, w) ? worker_remark(vm, w) : "");
 }
 
 static bool serves_shown_queue(const struct device *d, int64_t tid)
 {
 	for (size_t i = 0; tid != UNKNOWN && i < d->n_queues; i++)
 		if (d->queues[i].worker_tid == tid)
+			return true;
+	return false;
+}
+
+static bool has_shown_queue(const struct device *d, int64_t worker_id)
+{
+	for (size_t i = 0; worker_id != UNKNOWN && i < d->n_queues; i++)
+		if (d->queues[i].worker_id == worker_id)
 			return true;
 	return false;
 }
@@ -251,8 +265,8 @@ static void add_device(struct table *t, scols_line *parent, const struct vm *vm,
 	set(t, line, COL_DETAILS, details);
 	add_queues(t, line, vm, d);
 	for (size_t i = 0; i < d->n_workers; i++)
-		if (!serves_shown_queue(d, d->workers[i].tid))
-			add_worker(t, line, &d->workers[i]);
+		if (!serves_shown_queue(d, d->workers[i].tid) && !has_shown_queue(d, d->workers[i].id))
+			add_worker(t, line, vm, &d->workers[i]);
 }
 
 static void add_tap(struct table *t, scols_line *parent, const struct tap *tap)
@@ -305,7 +319,7 @@ static void add_vm(struct table *t, const struct vm *vm)
 		add_tap(t, line, &vm->taps[i]);
 	for (size_t i = 0; i < vm->n_threads; i++)
 		if (!shown(vm, vm->threads[i].tid))
-			add_worker(t, line, &vm->threads[i]);
+			add_worker(t, line, vm, &vm->threads[i]);
 }
 
 /* A line below the table, as wide as it likes: sentences do not fit in cells. */
@@ -373,10 +387,13 @@ char *table_state(const struct state *s, const struct table_style *style)
 char *table_changes(const struct changes *c, char *const *notes, size_t n_notes,
 		    const struct table_style *style)
 {
+	bool workers = false;
 	struct table t;
 	char *text;
 
-	table_init(&t, change_columns, ARRAY_SIZE(change_columns), style);
+	for (size_t i = 0; i < c->n; i++)
+		workers |= c->items[i].concerns_worker;
+	table_init(&t, change_columns, workers ? ARRAY_SIZE(change_columns) : COL_OF_WORKER, style);
 	for (size_t i = 0; i < c->n; i++) {
 		const struct change *change = &c->items[i];
 		scols_line *line = add_line(&t, NULL);
@@ -384,8 +401,17 @@ char *table_changes(const struct changes *c, char *const *notes, size_t n_notes,
 		set(&t, line, COL_TARGET, change->target);
 		setf(&t, line, COL_PID, "%d", (int)change->pid);
 		set(&t, line, COL_SETTING, change->setting);
-		set_int(&t, line, COL_BEFORE, change->before, "");
-		set_int(&t, line, COL_AFTER, change->after, "");
+		if (change->before_text || change->after_text) {
+			set(&t, line, COL_BEFORE, change->before_text ? change->before_text : "-");
+			set(&t, line, COL_AFTER, change->after_text ? change->after_text : "-");
+		} else {
+			set_int(&t, line, COL_BEFORE, change->before, "");
+			set_int(&t, line, COL_AFTER, change->after, "");
+		}
+		if (change->concerns_worker) {
+			set_int(&t, line, COL_OF_WORKER, change->worker_id, "");
+			set_int(&t, line, COL_OF_TID, change->worker_tid, "");
+		}
 		set(&t, line, COL_APPLIED, change->applied ? "yes" : "no");
 	}
 	text = table_finish(&t);

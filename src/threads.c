@@ -100,6 +100,33 @@ void threads_read_tasks(int pid_fd, struct vm *vm)
 	}
 }
 
+int threads_list_tasks(int pid_fd, struct kthreads *list)
+{
+	_cleanup_close_ int task_dir = open_dir(pid_fd, "task");
+	struct procdir dir;
+	int tid;
+
+	*list = (struct kthreads){ 0 };
+	if (task_dir < 0)
+		return -1;
+	procdir_start(&dir, task_dir);
+	while (procdir_next(&dir, &tid)) {
+		struct proc_stat st;
+		char path[32];
+		pid_t owner;
+
+		snprintf(path, sizeof(path), "%d/stat", tid);
+		if (proc_read_stat(task_dir, path, &st) || !(st.flags & PROC_PF_USER_WORKER))
+			continue;
+		owner = vhost_owner(st.comm);
+		if (owner)
+			*ARRAY_ADD(list->items, list->n) = (struct kthread){
+				.tid = tid, .owner_tid = owner, .start_time = st.start_time,
+			};
+	}
+	return 0;
+}
+
 static void consider_kthread(int proc_fd, int tid, struct kthreads *list)
 {
 	struct proc_stat st;

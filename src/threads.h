@@ -11,7 +11,7 @@
  */
 void threads_read_tasks(int pid_fd, struct vm *vm);
 
-/* A kernel thread that serves vhost: "vhost-N", N being the TID that took ownership. */
+/* A thread that serves vhost: "vhost-N", N being the TID that took ownership or made it. */
 struct kthread {
 	pid_t tid;
 	pid_t owner_tid;
@@ -22,6 +22,12 @@ struct kthreads {
 	struct kthread *items;
 	size_t n;
 };
+
+/*
+ * The vhost tasks of the process below @pid_fd, in the order in which they came to be (the
+ * kernel keeps its list of threads so). -1 and errno; nothing to free then.
+ */
+int threads_list_tasks(int pid_fd, struct kthreads *list);
 
 /* All of them on this host, below @proc_fd (/proc). Nothing to free if none. */
 void threads_find_kthreads(int proc_fd, struct kthreads *list);

@@ -8,22 +8,45 @@
 #include "device.h"
 #include "util.h"
 
-static const struct {
-	unsigned int request;
-	const char *operation;
-} verbs[] = {
-	[VHOST_BUSYLOOP_GET] = { VHOST_GET_VRING_BUSYLOOP_TIMEOUT, "read the busy-loop timeout" },
-	[VHOST_BUSYLOOP_SET] = { VHOST_SET_VRING_BUSYLOOP_TIMEOUT, "set the busy-loop timeout" },
-	[VHOST_WORKER_GET] = { VHOST_GET_VRING_WORKER, "read the queue's worker" },
-};
-
-/* All requests above take two u32: the queue's index and a value. */
+/* An argument is the queue's index and a value, or the value alone. */
 struct vring_arg {
 	uint32_t index, value;
 };
 _Static_assert(sizeof(struct vring_arg) == sizeof(struct vhost_vring_state), "same layout");
 _Static_assert(sizeof(struct vring_arg) == sizeof(struct vhost_vring_worker), "same layout");
+_Static_assert(sizeof(uint32_t) == sizeof(struct vhost_worker_state), "same layout");
 _Static_assert(sizeof(struct vring_arg) <= OWNER_ARG_MAX, "fits in a call");
+
+enum { INDEXED = sizeof(struct vring_arg), VALUE_ONLY = sizeof(uint32_t) };
+
+static const struct {
+	unsigned int request, size;
+	const char *operation;
+} verbs[] = {
+	[VHOST_BUSYLOOP_GET] = { VHOST_GET_VRING_BUSYLOOP_TIMEOUT, INDEXED, "read the busy-loop timeout" },
+	[VHOST_BUSYLOOP_SET] = { VHOST_SET_VRING_BUSYLOOP_TIMEOUT, INDEXED, "set the busy-loop timeout" },
+	[VHOST_WORKER_GET] = { VHOST_GET_VRING_WORKER, INDEXED, "read the queue's worker" },
+	[VHOST_WORKER_NEW] = { VHOST_NEW_WORKER, VALUE_ONLY, "create a worker" },
+	[VHOST_WORKER_FREE] = { VHOST_FREE_WORKER, VALUE_ONLY, "free the worker" },
+	[VHOST_WORKER_ATTACH] = { VHOST_ATTACH_VRING_WORKER, INDEXED, "attach the queue to the worker" },
+};
+
+static unsigned int put_arg(const struct vhost_op *op, void *to)
+{
+	struct vring_arg arg = { op->index, op->value };
+
+	memcpy(to, verbs[op->verb].size == INDEXED ? &arg.index : &arg.value, verbs[op->verb].size);
+	return verbs[op->verb].size;
+}
+
+static void take_arg(struct vhost_op *op, const void *from)
+{
+	const char *value = from;
+
+	if (verbs[op->verb].size == INDEXED)
+		value += offsetof(struct vring_arg, value);
+	memcpy(&op->value, value, sizeof(op->value));
+}
 
 /* Duplicates of the devices' fds, held while the calls run and no longer. */
 struct borrowed {
@@ -73,23 +96,21 @@ static int run_in_owner(const struct vm_ref *vm, enum owner_thread rule, struct 
 
 	for (size_t i = 0; i < n; i++) {
 		struct owner_call *c = &calls[i];
-		struct vring_arg arg = { ops[i].index, ops[i].value };
 
 		c->fd = ops[i].device->fd;
 		c->held_fd = find_borrowed(b, n_b, ops[i].device)->fd;
 		c->request = verbs[ops[i].verb].request;
-		c->size = sizeof(arg);
-		memcpy(c->arg, &arg, sizeof(arg));
+		c->size = put_arg(&ops[i], c->arg);
+		c->essential = ops[i].essential;
 	}
 	ret = owner_run(vm->pid, vm->proc_fd, rule, calls, n, log, e);
 	for (size_t i = 0; i < n; i++) {
 		const struct owner_call *c = &calls[i];
-		struct vring_arg arg;
 
-		memcpy(&arg, c->arg, sizeof(arg));
 		ops[i].done = c->done;
 		ops[i].errnum = c->done && c->result < 0 ? (int)-c->result : 0;
-		ops[i].value = arg.value;
+		if (c->done)
+			take_arg(&ops[i], c->arg);
 	}
 	return ret;
 }
@@ -101,14 +122,42 @@ int vhost_run(const struct vm_ref *vm, enum owner_thread rule, struct vhost_op *
 	size_t n_list = 0;
 	int ret = vm_recheck(vm, e);
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		ops[i].done = false;
+		ops[i].errnum = 0;
+	}
 	for (size_t i = 0; i < n && ret == 0; i++)
 		ret = borrow_for(vm, &ops[i], &list, &n_list, e);
 	if (ret == 0 && n)
 		ret = run_in_owner(vm, rule, ops, n, list, n_list, log, e);
 	give_back(list, n_list);
 	return ret;
+}
+
+static bool is_worker_verb(enum vhost_verb verb)
+{
+	return verb >= VHOST_WORKER_GET;
+}
+
+static int explain_enotty(const struct vhost_op *op, struct error *e)
+{
+	const char *kind = device_kind_name(op->device->kind);
+
+	if (is_worker_verb(op->verb))
+		return error_set(e, STATUS_UNSUPPORTED, ENOTTY, verbs[op->verb].operation,
+				 "this kernel has no worker calls for vhost-%s; Linux 6.5 and "
+				 "later have them for vhost-scsi", kind);
+	return error_set(e, STATUS_UNSUPPORTED, ENOTTY, verbs[op->verb].operation,
+			 "this kernel does not have that call on vhost-%s", kind);
+}
+
+/* No thread could be made. Which of several limits it was, the kernel does not say. */
+static int explain_no_thread(const struct vhost_op *op, struct error *e)
+{
+	return error_set(e, STATUS_FAILED, op->errnum, verbs[op->verb].operation,
+			 "the kernel could make no thread (%s): the VM's user may have no more processes "
+			 "(RLIMIT_NPROC), its cgroup no more threads (pids.max), or memory is short; raise "
+			 "that, for example with 'prlimit --pid PID --nproc=N'", strerror(op->errnum));
 }
 
 int vhost_explain(const struct vhost_op *op, struct error *e)
@@ -121,18 +170,34 @@ int vhost_explain(const struct vhost_op *op, struct error *e)
 		return error_set(e, STATUS_NOT_FOUND, ENOBUFS, operation,
 				 "the device has no queue %u", op->index);
 	case ENOTTY:
-		return error_set(e, STATUS_UNSUPPORTED, ENOTTY, operation,
-				 "this kernel does not have that call on vhost-%s", kind);
+		return explain_enotty(op, e);
 	case EPERM:
 		return error_set(e, STATUS_DENIED, EPERM, operation,
 				 "the kernel refuses even the VM's own call: another process owns the "
 				 "device (it was passed on); name that one");
 	case EINVAL:
 		return error_set(e, STATUS_UNSUPPORTED, EINVAL, operation,
-				 "the vhost-%s device refuses it: it has no owner yet, or no workers", kind);
+				 "the vhost-%s device refuses it: it has no owner yet, or no "
+				 "workers", kind);
 	default:
-		return error_errno(e, op->errnum, operation, NULL);
+		break;
 	}
+	if (op->verb == VHOST_WORKER_NEW && op->errnum == EFAULT)
+		return error_set(e, STATUS_UNSUPPORTED, EFAULT, operation,
+				 "the device's worker is a kernel thread, and the kernel makes "
+				 "no further ones for it; that is chosen when the VM starts, by "
+				 "the module parameter vhost.fork_from_owner_default");
+	if (op->verb == VHOST_WORKER_NEW)
+		return explain_no_thread(op, e);
+	if (is_worker_verb(op->verb) && op->errnum == ENODEV)
+		return error_set(e, STATUS_NOT_FOUND, ENODEV, operation,
+				 "the device has no worker %u; 'vhostctl worker list' shows those it has",
+				 op->value);
+	if (op->verb == VHOST_WORKER_FREE && op->errnum == EBUSY)
+		return error_set(e, STATUS_FAILED, EBUSY, operation,
+				 "worker %u is attached to a queue; attach its queues to another one first",
+				 op->value);
+	return error_errno(e, op->errnum, operation, NULL);
 }
 
 bool vhost_uses_busyloop(enum device_kind kind)

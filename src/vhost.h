@@ -18,19 +18,28 @@
 #include "state.h"
 #include "vm.h"
 
-enum vhost_verb { VHOST_BUSYLOOP_GET, VHOST_BUSYLOOP_SET, VHOST_WORKER_GET };
+enum vhost_verb {
+	VHOST_BUSYLOOP_GET,
+	VHOST_BUSYLOOP_SET,
+	VHOST_WORKER_GET,
+	VHOST_WORKER_NEW,	/* from OWNER_THREAD_MAIN: the worker inherits from its maker */
+	VHOST_WORKER_FREE,	/* these two from OWNER_THREAD_HELPER: they block */
+	VHOST_WORKER_ATTACH,
+};
 
 struct vhost_op {
 	const struct device *device;
 	enum vhost_verb verb;
-	unsigned int index;	/* of the queue */
-	uint32_t value;		/* usecs (of 1.024 us) or worker id: in for SET, out for GET */
+	unsigned int index;	/* of the queue; NEW and FREE have none */
+	uint32_t value;		/* usecs (of 1.024 us) or worker id: in for SET, ATTACH, FREE, else out */
+	bool essential;		/* when it fails, the operations after it are not done */
 	bool done;		/* the kernel was asked */
 	int errnum;		/* when done: 0, or what the kernel said */
 };
 
 /*
- * Run @ops in order, all of one VM. 0 when each was asked (look at errnum of each);
+ * Run @ops in order, all of one VM. 0 when each was asked (look at errnum of each), up to an
+ * essential one that failed;
  * -1 with @e when they could not be: those with done set were asked all the same.
  * @log may be NULL.
  */

@@ -80,8 +80,8 @@ part_layers() {
 		forbid "only table.c uses libsmartcols" '^#include <libsmartcols' $(but 'table\.c') || rc=1
 		forbid "only main and commands know commands" '^#include "(command|output)\.h"' \
 			$(but 'main\.c|cmd_.*\.[ch]|command\.[ch]|output\.[ch]') || rc=1
-		forbid "only commands use the ways out" '^#include "(json|table)\.h"' \
-			$(but 'output\.c|json\.c|table\.c|cmd_.*\.c') || rc=1
+		forbid "only commands use the ways out" '^#include "(json|table|dot)\.h"' \
+			$(but 'output\.c|json\.c|table\.c|dot\.c|cmd_.*\.c') || rc=1
 		forbid "the owner context knows nothing of vhost" \
 			'^#include ("vhost|"device|"vm\.h|<linux/vhost)' \
 			$(find src -name 'owner*.[ch]' -not -name 'owner_allow.c' -o -name 'seccomp.[ch]') || rc=1

@@ -203,6 +203,23 @@ static inline struct changes sample_changes(const char *target)
 	return c;
 }
 
+static inline struct changes sample_worker_changes(void)
+{
+	struct changes c = { 0 };
+
+	*ARRAY_ADD(c.items, c.n) = (struct change){
+		.target = xstrdup("vm1/scsi0"), .pid = 188, .setting = "worker", .before = UNKNOWN, .after = 1,
+		.concerns_worker = true, .worker_id = 1, .worker_tid = 250, .applied = true };
+	*ARRAY_ADD(c.items, c.n) = (struct change){
+		.target = xstrdup("vm1/scsi0/req0"), .pid = 188, .setting = "worker_id", .before = 0, .after = 1,
+		.concerns_worker = true, .worker_id = 1, .worker_tid = UNKNOWN, .applied = true };
+	*ARRAY_ADD(c.items, c.n) = (struct change){
+		.target = xstrdup("vm1/scsi0"), .pid = 188, .setting = "cpus", .before_text = xstrdup("0-1"),
+		.after_text = xstrdup("1"), .concerns_worker = true, .worker_id = 1, .worker_tid = 250,
+		.applied = true };
+	return c;
+}
+
 static inline void sample_check_item(struct check_list *list, const char *name, int ok,
 				     const char *reason)
 {

@@ -218,6 +218,42 @@ static void test_changes(void **state)
 	changes_free(&c);
 }
 
+static void test_worker_changes(void **state)
+{
+	struct changes c = sample_worker_changes();
+	json_t *o = parse(json_changes("6.12.0", &c, NULL, 0, false)), *list = json_object_get(o, "changes");
+
+	(void)state;
+	assert_null_key(json_array_get(list, 0), "before");
+	assert_int_equal(integer(json_array_get(list, 0), "after"), 1);
+	assert_int_equal(integer(json_array_get(list, 0), "worker_tid"), 250);
+	assert_int_equal(integer(json_array_get(list, 1), "worker_id"), 1);
+	assert_null_key(json_array_get(list, 1), "worker_tid");
+	assert_text(json_array_get(list, 2), "before", "0-1");
+	assert_text(json_array_get(list, 2), "after", "1");
+	json_decref(o);
+	changes_free(&c);
+}
+
+static void test_remark(void **state)
+{
+	struct state s = sample_full();
+	struct vm *vm = &s.vms[0];
+	json_t *o;
+
+	(void)state;
+	free(vm->cgroup);
+	vm->cgroup = xstrdup("/machine.slice/vm1.scope");
+	free(vm->devices[0].workers[0].cgroup);
+	vm->devices[0].workers[0].cgroup = xstrdup("/elsewhere");
+	o = parse(json_state(&s, false));
+	assert_text(first(first(first(o, "vms"), "devices"), "workers"), "remark",
+		    "in another cgroup than the VM's main thread");
+	assert_null_key(first(first(o, "vms"), "worker_threads"), "remark");
+	json_decref(o);
+	state_free(&s);
+}
+
 static void test_check(void **state)
 {
 	struct check c = sample_check();
@@ -245,6 +281,7 @@ static void print(char *text)
 static void print_all(void)
 {
 	struct changes c = sample_changes("vm1/net0/tx"), none = { 0 };
+	struct changes workers = sample_worker_changes();
 	struct check check = sample_check();
 
 	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
@@ -257,7 +294,9 @@ static void print_all(void)
 	print(json_changes("6.1.0", &c, notes, 1, false));
 	print(json_changes("6.1.0", &c, NULL, 0, true));
 	print(json_changes("", &none, NULL, 0, false));
+	print(json_changes("", &workers, NULL, 0, false));
 	changes_free(&c);
+	changes_free(&workers);
 	print(json_check(&check, false));
 	check_free(&check);
 }
@@ -272,6 +311,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_pretty_is_the_same),
 		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_worker_changes),
+		cmocka_unit_test(test_remark),
 		cmocka_unit_test(test_check),
 	};
 

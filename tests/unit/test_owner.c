@@ -213,6 +213,27 @@ static void batches(void **state)
 	end(&s);
 }
 
+/* After an essential call that failed no other is made, in this stop or a further one. */
+static void ends_at_an_essential_call(void **state)
+{
+	struct subject s = start(NULL);
+	struct owner_call calls[OWNER_BATCH + 2];
+	struct error e = ERROR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		calls[i] = get_call(&s);
+	calls[3].essential = true;
+	memset(&log_, 0, sizeof(log_));
+	assert_int_equal(owner_run(s.pid, s.proc_fd, OWNER_THREAD_HELPER, calls, ARRAY_SIZE(calls), &log_, &e),
+			 0);
+	assert_int_equal(log_.stops, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		assert_int_equal(calls[i].done, i <= 3);
+	assert_alive(&s);
+	end(&s);
+}
+
 static void refuses_other_requests(void **state)
 {
 	static const struct { unsigned int request, size; } bad[] = {
@@ -384,6 +405,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(asks_the_kernel),
 		cmocka_unit_test(batches),
+		cmocka_unit_test(ends_at_an_essential_call),
 		cmocka_unit_test(refuses_other_requests),
 		cmocka_unit_test(refuses_a_replaced_file),
 		cmocka_unit_test(heeds_seccomp),

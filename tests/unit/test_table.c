@@ -102,6 +102,22 @@ static void test_changes(void **state)
 	assert_lines(text, lines, ARRAY_SIZE(lines));
 }
 
+static void test_worker_changes(void **state)
+{
+	static const char *const lines[] = {
+		"TARGET         PID SETTING   BEFORE AFTER APPLIED WORKER TID",
+		"vm1/scsi0      188 worker         -     1 yes          1 250",
+		"vm1/scsi0/req0 188 worker_id      0     1 yes          1   -",
+		"vm1/scsi0      188 cpus         0-1     1 yes          1 250",
+	};
+	struct changes c = sample_worker_changes();
+	_cleanup_free_ char *text = table_changes(&c, NULL, 0, &ascii);
+
+	(void)state;
+	changes_free(&c);
+	assert_lines(text, lines, ARRAY_SIZE(lines));
+}
+
 static void test_check(void **state)
 {
 	static const struct table_style style = { .utf8 = false, .width = 70 };
@@ -190,6 +206,7 @@ int main(void)
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_worker_changes),
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_safe),
 		cmocka_unit_test(test_width),

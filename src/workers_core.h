@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The steps that the worker commands are made of, each with its way back. */
+#ifndef WORKERS_CORE_H
+#define WORKERS_CORE_H
+
+#include "threads.h"
+#include "vhost.h"
+#include "vm.h"
+#include "workers.h"
+
+struct ops {
+	struct vhost_op *items;
+	size_t n;
+};
+
+/* A job while its VM is held. */
+struct session {
+	struct worker_job *job;
+	struct vm_ref ref;
+};
+
+/* Refuses, in words, devices that have no worker calls in any kernel. */
+int session_start(struct session *s, struct worker_job *job, struct error *e);
+void session_end(struct session *s);
+
+/* Which worker serves which queue now, into the job's device. */
+int session_read_map(struct session *s, struct error *e);
+
+void ops_add(struct ops *ops, const struct session *s, enum vhost_verb verb, unsigned int index,
+	     uint32_t value, bool essential);
+int ops_run(struct session *s, enum owner_thread rule, struct ops *ops, struct error *e);
+/* The first operation that the kernel refused, explained; 0 if there is none. */
+int ops_check(const struct ops *ops, struct error *e);
+
+/* Workers made in this session. Their threads, if they could be told from others. */
+struct created {
+	uint32_t *ids;
+	size_t n;
+	struct kthread *threads;	/* NULL: not known */
+};
+
+/*
+ * Make @n workers from the VM's main thread, after the operations of @first (may be NULL; they
+ * share the stop, and are essential). On failure those already made are freed again.
+ */
+int create_workers(struct session *s, struct ops *first, size_t n, struct created *made,
+		   struct error *e);
+/* Undo: @e keeps the failure, and becomes STATUS_ROLLBACK when this fails too. Returns -1. */
+int uncreate_workers(struct session *s, const struct created *made, struct error *e);
+/* They have served their purpose. */
+int free_created(struct session *s, const struct created *made, struct error *e);
+void created_free(struct created *made);
+
+/* Queue @queue from worker @from to worker @to. */
+struct move {
+	unsigned int queue;
+	uint32_t from, to;
+};
+
+/*
+ * Make them all and read them back, or put back what was moved. Operations of @after follow in
+ * the same stop when every move was made; look at their errnum.
+ */
+int make_moves(struct session *s, const struct move *moves, size_t n, struct ops *after,
+	       struct error *e);
+/* Undo moves that were all made: as uncreate_workers(). */
+int unmake_moves(struct session *s, const struct move *moves, size_t n, struct error *e);
+
+/* What changed, or with a dry run would. */
+void note_queue_change(struct session *s, unsigned int queue, int64_t before, int64_t after,
+		       int64_t tid);
+void note_worker_change(struct session *s, int64_t before, int64_t after, int64_t tid);
+void note_cpus_change(struct session *s, int64_t id, int64_t tid, char *before, char *after);
+
+/*
+ * Threads of @before that end within a moment; exactly @n of them, else none are told
+ * (tids[i] is UNKNOWN). What ended with one call of FREE is that worker's thread.
+ */
+void wait_for_ends(struct session *s, const struct kthreads *before, int64_t *tids, size_t n);
+
+__attribute__((format(printf, 2, 3)))
+void add_note(struct worker_job *job, const char *fmt, ...);
+
+/* "; " and a second failure behind the message of the first. Returns -1. */
+__attribute__((format(printf, 3, 4)))
+int error_append(struct error *e, enum status status, const char *fmt, ...);
+
+#endif
