@@ -53,15 +53,18 @@ static void add_op(struct ops *ops, const struct device *d, enum vhost_verb verb
 
 /*
  * How many queues a vhost-scsi has is a parameter of its module and no call tells it: it is
- * asked for as many as the stop has room for, then for more while there are more.
+ * asked for as many as the stop has room for, then for more while there are more. @last: no
+ * other device follows, so the first refusal may end the stop.
  */
-static void add_worker_ops(struct ops *ops, const struct device *d)
+static void add_worker_ops(struct ops *ops, const struct device *d, bool last)
 {
 	size_t from = d->n_queues;
 	size_t room = OWNER_BATCH - ops->n % OWNER_BATCH;
 
-	for (size_t i = from; i < from + room && i < QUEUES_MAX; i++)
+	for (size_t i = from; i < from + room && i < QUEUES_MAX; i++) {
 		add_op(ops, d, VHOST_WORKER_GET, (unsigned int)i);
+		ops->items[ops->n - 1].essential = last;
+	}
 }
 
 static struct queue *queue_of(struct device *d, unsigned int index)
@@ -129,6 +132,27 @@ static bool has_more_queues(const struct device *d, const struct ops *ops)
 	return last && last->done && !last->errnum && last->index + 1 < QUEUES_MAX;
 }
 
+/* Of all devices named that have workers to ask for; after @asked, of those with more to tell. */
+static void add_all_worker_ops(const struct vm *vm, const struct selection *sel, struct ops *ops,
+			       const struct ops *asked)
+{
+	const struct device *last = NULL;
+
+	for (int add = 0; add < 2; add++) {
+		for (size_t i = 0; i < vm->n_devices; i++) {
+			const struct device *d = &vm->devices[i];
+
+			if (d->kind != DEVICE_SCSI || !selection_has_device(sel, vm, d) ||
+			    (asked && !has_more_queues(d, asked)))
+				continue;
+			if (add)
+				add_worker_ops(ops, d, d == last);
+			else
+				last = d;
+		}
+	}
+}
+
 static int ask_first(const struct vm_ref *ref, struct vm *vm, const struct selection *sel,
 		     struct ops *ops, struct owner_log *log, struct error *e)
 {
@@ -141,23 +165,18 @@ static int ask_first(const struct vm_ref *ref, struct vm *vm, const struct selec
 		for (size_t q = 0; vhost_uses_busyloop(d->kind) && q < d->n_queues; q++)
 			add_op(ops, d, VHOST_BUSYLOOP_GET, d->queues[q].index);
 	}
-	for (size_t i = 0; i < vm->n_devices; i++)
-		if (vm->devices[i].kind == DEVICE_SCSI &&
-		    selection_has_device(sel, vm, &vm->devices[i]))
-			add_worker_ops(ops, &vm->devices[i]);
+	add_all_worker_ops(vm, sel, ops, NULL);
 	return run_ops(ref, vm, ops, log, e);
 }
 
-static int ask_more(const struct vm_ref *ref, struct vm *vm, struct ops *asked,
-		    struct owner_log *log, struct error *e)
+static int ask_more(const struct vm_ref *ref, struct vm *vm, const struct selection *sel,
+		    struct ops *asked, struct owner_log *log, struct error *e)
 {
 	for (;;) {
 		struct ops more = { 0 };
 		int ret;
 
-		for (size_t i = 0; i < vm->n_devices; i++)
-			if (has_more_queues(&vm->devices[i], asked))
-				add_worker_ops(&more, &vm->devices[i]);
+		add_all_worker_ops(vm, sel, &more, asked);
 		if (!more.n)
 			return 0;
 		ret = run_ops(ref, vm, &more, log, e);
@@ -237,7 +256,7 @@ int inspect_vm(struct vm *vm, const struct selection *sel, struct owner_log *log
 				read_features(&ref, &vm->devices[i]);
 		ret = ask_first(&ref, vm, sel, &ops, log, e);
 		if (ret == 0)
-			ret = ask_more(&ref, vm, &ops, log, e);
+			ret = ask_more(&ref, vm, sel, &ops, log, e);
 		free(ops.items);
 		vm_release(&ref);
 	}
