@@ -29,6 +29,8 @@ at_exit() {
 
 t_leave() {
 	local rc=$? i
+	# A child killed between its fork and its exec still has the trap, but not the right to clean up.
+	[ "$BASHPID" = "$t_at_exit_pid" ] || exit $rc
 	trap - ERR
 	set +e
 	for ((i = ${#t_at_exit[@]} - 1; i >= 0; i--)); do eval "${t_at_exit[i]}"; done
@@ -85,13 +87,14 @@ wait_for() {
 t_run_one() {
 	local name=$1 pid timer ended
 	rm -f "$t_dir/skip"
+	: >"$t_dir/log"
 	set -m
 	(
 		set +m
 		set -eEuo pipefail
 		trap 'echo "line $LINENO: failed: $BASH_COMMAND"' ERR
 		"$name"
-	) >"$t_dir/log" 2>&1 </dev/null &
+	) >>"$t_dir/log" 2>&1 </dev/null &
 	pid=$!
 	sleep "$case_limit" &
 	timer=$!

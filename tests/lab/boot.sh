@@ -32,7 +32,7 @@ export TOP BUILD VHOSTCTL LAB_CACHE LAB_KERNEL=$kernel
 if [ -n "$keep" ]; then
 	mkdir -p "$keep"
 	out=$(realpath "$keep")
-	rm -f "$out/status" "$out/command" "$out/scripts"
+	rm -f "$out"/{status,command,scripts,up,console.log}
 else
 	out=$(mktemp -d)
 fi
@@ -91,7 +91,7 @@ started=$EPOCHREALTIME
 share=security_model=none,multidevs=remap
 timeout --foreground -k 5 "${LAB_TIMEOUT:-$total}" qemu-system-x86_64 \
 	-machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m "${LAB_MEM:-3072}" \
-	-kernel "$dir/vmlinuz" -initrd "$initramfs" -append "console=ttyS0 panic=-1 mitigations=off" \
+	-kernel "$dir/vmlinuz" -initrd "$initramfs" -append "console=ttyS0 panic=-1 mitigations=off log_buf_len=4M" \
 	-nodefaults -nographic -no-reboot -serial file:"$out/console.log" \
 	-virtfs local,path=/,mount_tag=labroot,readonly=on,$share \
 	-virtfs local,path="$out",mount_tag=labout,$share \
@@ -100,7 +100,8 @@ timeout --foreground -k 5 "${LAB_TIMEOUT:-$total}" qemu-system-x86_64 \
 qemu=$!
 wait "$qemu" || true # the status file, not QEMU's exit, says how it went
 qemu=''
-echo "# lab $kernel ($LAB_RELEASE): $(awk -v a="$started" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", b - a }')" >&2
+took=$(awk -v a="$started" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
+echo "# lab $kernel ($LAB_RELEASE): up after $(cat "$out/up" 2>/dev/null || echo ?) s, over after $took s" >&2
 
 if [ ! -s "$out/status" ]; then
 	echo "# lab $kernel: the boot did not come to its end; the console's last lines:" >&2

@@ -31,6 +31,7 @@ done
 exec {console}>&1 > >(exec cat >"$port") 2>&1 </dev/null
 cat=$!
 
+cut -d' ' -f1 /proc/uptime >/run/lab/up
 bash "$TOP/tests/lab/inside.sh" {console}>&-
 echo $? >/run/lab/status
 exec >&"$console" 2>&1

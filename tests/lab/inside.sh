@@ -31,7 +31,8 @@ done <"$LAB_OUT/scripts"
 echo "# begin kernel-log"
 echo 1..1
 dmesg | tail -n +$((seen + 1)) >"$LAB_OUT/dmesg"
-if grep -nE 'WARNING: |BUG: |Oops|general protection|Call Trace|blocked for more than|rcu.*(stall|detected)' "$LAB_OUT/dmesg" >"$LAB_OUT/warnings"; then
+# A user program's fault reads "general protection fault ip:", the kernel's own has a comma or a colon there.
+if grep -nE 'WARNING: |BUG: |Oops:|general protection fault[,:]|Call Trace|blocked for more than|rcu.*(stall|detected)' "$LAB_OUT/dmesg" >"$LAB_OUT/warnings"; then
 	echo "not ok 1 - the kernel logged no warning"
 	head -n 40 "$LAB_OUT/warnings" | sed 's/^/# /'
 	status=1
