@@ -6,7 +6,7 @@
 #   tests/lab/boot.sh KERNEL [--keep DIR] --shell-cmd 'COMMAND'
 # KERNEL: 6.1 6.12 6.18 7.3, or host: the same on this machine's kernel (needs root and vhost).
 # Inside: TOP, BUILD, VHOSTCTL, LAB_KERNEL, and LAB_OUT, which is DIR: what is written there comes out.
-# Environment: VHOSTCTL, BUILD, LAB_MEM (MiB), LAB_TIMEOUT (s), LAB_PASS (names of variables to hand in).
+# Environment: VHOSTCTL, BUILD, LAB_MEM (MiB), LAB_TIMEOUT (s; 300 for a command), LAB_PASS (names of variables to hand in).
 # Exit status: the command's, or 0 when every script passed and the kernel stayed quiet; 77: no such kernel any more.
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
@@ -48,7 +48,7 @@ trap 'exit 130' INT TERM HUP
 total=60
 if [ -n "$command" ]; then
 	printf '%s\n' "$command" >"$out/command"
-	total=900
+	total=300
 else
 	for script in "$@"; do
 		limit=$(sed -n 's/^# timeout: *\([0-9]*\)$/\1/p' "$script")
