@@ -28,7 +28,8 @@ on_victims() {
 	"${killer[@]}" --main ppoll --random $((N - each * ${#kinds[@]})) -- "$VHOSTCTL" "${set[@]}" || rc=1
 	[ "$each" = 0 ] ||
 		"${killer[@]}" --victim-arg --only "${of_kinds[@]}" --random "$each" -- "$VHOSTCTL" "${set[@]}" || rc=1
-	"${killer[@]}" --victim-arg --only "${of_kinds[@]}" --points "$POINTS" -- "$killpoints" "${set[@]}" || rc=1
+	# Many signals, so that some come first to a thread that is being stopped.
+	"${killer[@]}" --victim-arg --only --victim-arg --signal-rate --victim-arg 300 "${of_kinds[@]}" --points "$POINTS" -- "$killpoints" "${set[@]}" || rc=1
 	return $rc
 }
 

@@ -75,7 +75,7 @@ void load_reset(void);
 struct phase {
 	struct vm *vm;
 	const struct tool *tool;
-	unsigned int kills, stopped, committed, finished;
+	unsigned int kills, stopped, committed, finished, refused;
 	int64_t worst_settle, normal_us, stop_us;
 	int64_t stops[CALIBRATION * 2];	/* how long a thread was seen stopped */
 	int nstops;

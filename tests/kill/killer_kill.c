@@ -139,7 +139,7 @@ static bool tool_failed(struct phase *p, struct run *r, int status)
 	return bad(p, "the tool fails undisturbed (status 0x%x): %s", status, err);
 }
 
-static bool undisturbed(struct phase *p, unsigned int value, bool watched, int64_t *took)
+static bool one_undisturbed(struct phase *p, unsigned int value, bool watched, int64_t *took)
 {
 	struct run r;
 	int status = -1;
@@ -155,6 +155,21 @@ static bool undisturbed(struct phase *p, unsigned int value, bool watched, int64
 	close(r.err);
 	p->value = value;
 	return true;
+}
+
+/* A victim under many signals may have no idle thread just then: the tool says so, and to try again. */
+static bool undisturbed(struct phase *p, unsigned int value, bool watched, int64_t *took)
+{
+	const char *why;
+
+	for (int i = 0; i < 3; i++) {
+		if (one_undisturbed(p, value, watched, took))
+			return true;
+		if (!vm_alive(p->vm, &why) || !strstr(p->why, "try again"))
+			break;
+		p->refused++;
+	}
+	return false;
 }
 
 static int by_size(const void *a, const void *b)

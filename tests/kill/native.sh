@@ -10,5 +10,6 @@ for k in "${kinds[@]}"; do of_kinds+=(--main "$k"); done
 # fd 3 is a pipe of the victim, which answers ENOTTY.
 killer=("$BUILD/tests/killer" --victim "$BUILD/tests/victim" --victim-arg --no-vhost --victim-arg --only)
 "${killer[@]}" "${of_kinds[@]}" --random $(((N + ${#kinds[@]} - 1) / ${#kinds[@]})) -- "$BUILD/tests/poke" "{pid}" 3 "{value}"
-"${killer[@]}" "${of_kinds[@]}" --points $((N < 4000 ? 1 : N / 2000)) -- \
+# Many signals, so that some come first to a thread that is being stopped.
+"${killer[@]}" --victim-arg --signal-rate --victim-arg 1000 "${of_kinds[@]}" --points $((N < 4000 ? 1 : N / 2000)) -- \
 	"$BUILD/killpoints/tests/poke" "{pid}" 3 "{value}"
