@@ -125,6 +125,11 @@ static bool is_event_stop(int status)
 	return status >> 16 == PTRACE_EVENT_STOP;
 }
 
+static bool is_syscall_stop(int status)
+{
+	return WSTOPSIG(status) == SYSCALL_STOP;
+}
+
 static void detach(struct tracer *t, pid_t tid, int signal)
 {
 	tracer_step(t, "PTRACE_DETACH", ptrace(PTRACE_DETACH, tid, 0, signal));
@@ -166,7 +171,7 @@ static enum owner_outcome stop(struct tracer *t, pid_t tid)
 	if (is_event_stop(status))
 		return OUTCOME_DONE;
 	/* A signal comes first. It is delivered as if we had not been there. */
-	detach(t, tid, WSTOPSIG(status) == SYSCALL_STOP ? 0 : WSTOPSIG(status));
+	detach(t, tid, is_syscall_stop(status) ? 0 : WSTOPSIG(status));
 	return OUTCOME_SIGNAL;
 }
 
@@ -208,16 +213,20 @@ static bool set_call(struct tracer *t, pid_t tid, const struct owner_call *c)
 }
 
 /*
- * Let it run to the next system call stop. SIGSTOP cannot be blocked: it is passed
- * on, and the group stop that follows is run through, to be resumed at the detach.
+ * Let it run, by PTRACE_SYSCALL or PTRACE_CONT, to the next stop that @reached accepts. SIGSTOP
+ * cannot be blocked: it is passed on, and the group stop that follows is run through, to be
+ * resumed at the detach.
  */
-static enum owner_outcome run_to_syscall_stop(struct tracer *t, pid_t tid)
+static enum owner_outcome run_until(struct tracer *t, pid_t tid, bool by_syscall, uint64_t timeout,
+				    bool (*reached)(int status))
 {
-	uint64_t timeout = t->plan->slow_calls ? SLOW_CALL_TIMEOUT : CALL_TIMEOUT;
 	int status, signal = 0;
 
 	for (;;) {
-		if (tracer_step(t, "PTRACE_SYSCALL", ptrace(PTRACE_SYSCALL, tid, 0, signal)) < 0)
+		long rc = by_syscall ? ptrace(PTRACE_SYSCALL, tid, 0, signal)
+				     : ptrace(PTRACE_CONT, tid, 0, signal);
+
+		if (tracer_step(t, by_syscall ? "PTRACE_SYSCALL" : "PTRACE_CONT", rc) < 0)
 			return tracer_fail(t, OUTCOME_GONE);
 		switch (wait_stop(t, tid, timeout, &status)) {
 		case 0:
@@ -225,10 +234,16 @@ static enum owner_outcome run_to_syscall_stop(struct tracer *t, pid_t tid)
 		case -1:
 			return tracer_fail(t, OUTCOME_GONE);
 		}
-		if (WSTOPSIG(status) == SYSCALL_STOP)
+		if (reached(status))
 			return OUTCOME_DONE;
-		signal = is_event_stop(status) ? 0 : WSTOPSIG(status);
+		signal = is_event_stop(status) || is_syscall_stop(status) ? 0 : WSTOPSIG(status);
 	}
+}
+
+static enum owner_outcome run_to_syscall_stop(struct tracer *t, pid_t tid)
+{
+	return run_until(t, tid, true, t->plan->slow_calls ? SLOW_CALL_TIMEOUT : CALL_TIMEOUT,
+			 is_syscall_stop);
 }
 
 /* Results that mean "not done, to be called again": the kernel's ERESTART... numbers. */
@@ -269,22 +284,8 @@ static enum owner_outcome run_call(struct tracer *t, pid_t tid, struct owner_cal
  */
 static enum owner_outcome to_signal_stop(struct tracer *t, pid_t tid)
 {
-	int status, signal = 0;
-
 	tracer_step(t, "PTRACE_INTERRUPT", ptrace(PTRACE_INTERRUPT, tid, 0, 0));
-	for (;;) {
-		if (tracer_step(t, "PTRACE_CONT", ptrace(PTRACE_CONT, tid, 0, signal)) < 0)
-			return tracer_fail(t, OUTCOME_GONE);
-		switch (wait_stop(t, tid, CALL_TIMEOUT, &status)) {
-		case 0:
-			return tracer_fail(t, OUTCOME_LOST);
-		case -1:
-			return tracer_fail(t, OUTCOME_GONE);
-		}
-		if (is_event_stop(status))
-			return OUTCOME_DONE;
-		signal = WSTOPSIG(status) == SYSCALL_STOP ? 0 : WSTOPSIG(status);
-	}
+	return run_until(t, tid, false, CALL_TIMEOUT, is_event_stop);
 }
 
 static enum owner_outcome put_back(struct tracer *t, pid_t tid)
