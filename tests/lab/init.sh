@@ -35,6 +35,11 @@ cut -d' ' -f1 /proc/uptime >/run/lab/up
 bash "$TOP/tests/lab/inside.sh" {console}>&-
 echo $? >/run/lab/status
 exec >&"$console" 2>&1
+# What still runs would hold the pipe, and this boot, open.
+for p in /proc/[0-9]*; do
+	p=${p#/proc/}
+	[ "$p" = $$ ] || [ "$p" = "$cat" ] || kill -KILL "$p" 2>/dev/null
+done
 wait "$cat"
 umount /run/lab
 sync
