@@ -73,6 +73,7 @@ check-kill-native: fixtures $(BUILD)/tests/poke ## the kill test of the owner co
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/killpoints KILLPOINTS=1 $(BUILD)/killpoints/tests/poke
 	BUILD=$(BUILD) N=$(or $(N),2000) tests/kill/native.sh
 .PHONY: killpoints check-kill check-kill-native
+check check-lab check-matrix: CHECK_NEEDS += killpoints
 
 POKE_OBJS := $(filter $(BUILD)/owner%.o,$(LIB_OBJS)) $(patsubst %,$(BUILD)/%.o,error procfs seccomp util)
 $(BUILD)/tests/poke: tests/kill/poke.c $(POKE_OBJS) $(BUILD)/flags
