@@ -17,7 +17,7 @@ INSTALL ?= install
 PKG_CONFIG ?= pkg-config
 
 VERSION := 0.1.0
-PKGS    := jansson smartcols
+PKGS    := jansson smartcols libmnl libnl-route-3.0
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
            -Wformat=2 -Wundef -Wwrite-strings -Werror=implicit-function-declaration
 ALL_CPPFLAGS := -D_GNU_SOURCE -DVHOSTCTL_VERSION='"$(VERSION)"' -Isrc -isystem src/uapi \

@@ -48,6 +48,7 @@ extern const struct command cmd_help;
 extern const struct command cmd_list;
 extern const struct command cmd_show;
 extern const struct command cmd_busyloop;
+extern const struct command cmd_coalesce;
 extern const struct command cmd_check;
 
 /* Options that every command takes, before or after its name. */

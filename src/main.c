@@ -18,6 +18,7 @@ static const struct command *const commands[] = {
 	&cmd_list,
 	&cmd_show,
 	&cmd_busyloop,
+	&cmd_coalesce,
 	&cmd_check,
 	&cmd_help,
 	NULL,
