@@ -234,12 +234,15 @@ static bool is_paired(const struct vm *vm, const struct tap *t)
 
 /*
  * From what the command line asked for to what there is: QEMU goes on without vhost where it
- * cannot have it. If there are as many files as were asked for, then all NICs got them.
+ * cannot have it. If it told of all taps and there are as many files as it asked for, each got its own.
  */
 static void decide_vhost(struct vm *vm, const struct told *told)
 {
 	size_t unpaired = count_unpaired(vm);
+	bool all = unpaired == told->queues;
 
+	for (size_t i = 0; i < vm->n_taps; i++)
+		all &= vm->taps[i].vhost != UNKNOWN;
 	for (size_t i = 0; i < vm->n_taps; i++) {
 		struct tap *t = &vm->taps[i];
 
@@ -247,7 +250,7 @@ static void decide_vhost(struct vm *vm, const struct told *told)
 			t->vhost = KNOWN(true);
 		else if (!unpaired)
 			t->vhost = KNOWN(false);
-		else if (t->vhost != 0 && unpaired != told->queues)
+		else if (t->vhost != 0 && !all)
 			t->vhost = UNKNOWN;
 	}
 }
