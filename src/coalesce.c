@@ -14,8 +14,8 @@ int coalesce_parse(const char *text, uint32_t *frames, struct error *e)
 
 	if (!proc_number(text, strlen(text), TAP_RX_FRAMES_MAX, &number))
 		return error_set(e, STATUS_USAGE, 0, operation,
-				 "'%s' is no number from 0 to %d; more the kernel would not take, and not say so",
-				 text, TAP_RX_FRAMES_MAX);
+				 "'%s' is no number from 0 to %d; of more the kernel silently makes %d", text,
+				 TAP_RX_FRAMES_MAX, TAP_RX_FRAMES_MAX);
 	*frames = (uint32_t)number;
 	return 0;
 }

@@ -129,16 +129,18 @@ static void take_rx_frames(const struct nlmsghdr *answer, void *into)
 static int find_family(int fd, uint16_t *family, struct talk *t)
 {
 	struct nlmsghdr *head = start(t, GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
+	int failed;
 
 	*family = 0;
 	t->take = take_family;
 	t->into = family;
 	mnl_attr_put_strz(head, CTRL_ATTR_FAMILY_NAME, ETHTOOL_GENL_NAME);
-	if (talk(fd, t))
-		return -1;
+	failed = talk(fd, t);
 	t->take = NULL;
-	t->errnum = *family ? 0 : ENOENT;
-	return *family ? 0 : -1;
+	t->into = NULL;
+	if (!failed && !*family)
+		t->errnum = ENOENT;
+	return t->errnum ? -1 : 0;
 }
 
 static int netlink(const struct ethnl *dev, uint8_t command, const uint32_t *value, struct talk *t,

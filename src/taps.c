@@ -82,12 +82,9 @@ static int look(const struct vm_ref *ref, const struct tap *t, struct look *l, i
 /* Without the namespace's fd: only to compare. */
 static int look_again(const struct vm_ref *ref, const struct tap *t, struct look *l, struct error *e)
 {
-	int netns_fd;
+	_cleanup_close_ int netns_fd = -1;
 
-	if (look(ref, t, l, &netns_fd, e))
-		return -1;
-	close(netns_fd);
-	return 0;
+	return look(ref, t, l, &netns_fd, e);
 }
 
 static bool same_look(const struct look *a, const struct look *b)
@@ -131,7 +128,7 @@ static int attempt(const struct vm_ref *ref, const struct tap *t, struct tap_vis
 		   void *arg, struct error *e)
 {
 	_cleanup_close_ int netns_fd = -1;
-	struct look before, after;
+	struct look before = { .netns = UNKNOWN }, after = { .netns = UNKNOWN };
 	int acted;
 
 	start_facts(v);
@@ -250,15 +247,10 @@ static void split_tap(const struct vm_ref *ref, struct vm *vm, size_t index, con
 
 	for (size_t i = 1; i < vm->taps[index].n_fds;) {
 		struct tap *t = &vm->taps[index];
-		struct look l;
-		int netns_fd;
+		_cleanup_close_ int netns_fd = -1;
+		struct look l = { .netns = UNKNOWN };
 
-		if (look_at_file(ref, t->fds[i], false, &l, &netns_fd, &ignored)) {
-			i++;
-			continue;
-		}
-		close(netns_fd);
-		if (same_look(&l, first))
+		if (look_at_file(ref, t->fds[i], false, &l, &netns_fd, &ignored) || same_look(&l, first))
 			i++;
 		else
 			split(vm, t, i, l.ifname);

@@ -149,6 +149,13 @@ static bool device_is_called(const struct device *d, const char *text)
 	return !strcmp(d->id, text) || !strcmp(fd, text);
 }
 
+static void add_tap_names(struct words *w, const struct vm *vm)
+{
+	for (size_t i = 0; i < vm->n_taps; i++)
+		if (vm->taps[i].ifname[0])
+			add_word(w, vm->taps[i].ifname);
+}
+
 static int no_device(struct error *e, const struct vm *vm, const char *text)
 {
 	_cleanup_free_ char *vm_text = target_name(vm, NULL, NULL);
@@ -163,9 +170,7 @@ static int no_device(struct error *e, const struct vm *vm, const char *text)
 		}
 	for (size_t i = 0; i < vm->n_devices; i++)
 		add_word(&have, vm->devices[i].id);
-	for (size_t i = 0; i < vm->n_taps; i++)
-		if (vm->taps[i].ifname[0])
-			add_word(&have, vm->taps[i].ifname);
+	add_tap_names(&have, vm);
 	error_set(e, STATUS_NOT_FOUND, 0, NULL, "no device %s in %s; it has %s", text, vm_text,
 		  have.len ? have.text : "no vhost device");
 	return error_target(e, "%s/%s", vm_text, text);
@@ -459,25 +464,26 @@ static bool tap_has_fd(const struct tap *t, const char *text)
 	return false;
 }
 
-static struct tap *tap_named(const struct vm *vm, const char *ifname)
-{
-	for (size_t i = 0; i < vm->n_taps; i++)
-		if (!strcmp(vm->taps[i].ifname, ifname))
-			return &vm->taps[i];
-	return NULL;
-}
-
 /* As for devices, an id wins over an interface of that name. */
-static struct tap *find_tap(const struct vm *vm, const char *text, const char **ifname)
+static bool find_tap(const struct vm *vm, const char *text, struct tap **tap, const char **ifname)
 {
+	const char *name = text;
+
 	for (size_t i = 0; i < vm->n_devices; i++)
 		if (device_is_called(&vm->devices[i], text) && vm->devices[i].tap)
-			return tap_named(vm, vm->devices[i].tap);
-	for (size_t i = 0; i < vm->n_taps; i++)
-		if (tap_has_fd(&vm->taps[i], text))
-			return &vm->taps[i];
-	*ifname = text;
-	return *text ? tap_named(vm, text) : NULL;
+			name = vm->devices[i].tap;
+	*ifname = name == text ? text : NULL;
+	for (size_t i = 0; i < vm->n_taps; i++) {
+		*tap = &vm->taps[i];
+		if (*name && !strcmp((*tap)->ifname, name))
+			return true;
+		if (name == text && tap_has_fd(*tap, text)) {
+			*ifname = NULL;
+			return true;
+		}
+	}
+	*tap = NULL;
+	return false;
 }
 
 static int no_tap(struct error *e, const struct vm *vm, const char *text)
@@ -485,9 +491,7 @@ static int no_tap(struct error *e, const struct vm *vm, const char *text)
 	_cleanup_free_ char *vm_text = target_name(vm, NULL, NULL);
 	struct words have = { .len = 0 };
 
-	for (size_t i = 0; i < vm->n_taps; i++)
-		if (vm->taps[i].ifname[0])
-			add_word(&have, vm->taps[i].ifname);
+	add_tap_names(&have, vm);
 	error_set(e, STATUS_NOT_FOUND, 0, NULL, "no tap %s in %s; it has %s", text, vm_text,
 		  have.len ? have.text : "none");
 	return error_target(e, "%s/%s", vm_text, text);
@@ -510,6 +514,5 @@ int target_find_tap(const char *text, struct state *s, struct vm **vm, struct ta
 		return e->status == STATUS_NOT_FOUND ? explain_pid(s, text, e) : -1;
 	if (!rest)
 		return 0;
-	*tap = find_tap(*vm, rest, ifname);
-	return *tap ? 0 : no_tap(e, *vm, rest);
+	return find_tap(*vm, rest, tap, ifname) ? 0 : no_tap(e, *vm, rest);
 }
