@@ -13,6 +13,8 @@
 
 /* A tap that moves faster than this many attempts is not to be caught. */
 #define ATTEMPTS 8
+/* Of one VM. A process can hold thousands, each in a namespace of its own, to keep us busy. */
+#define MOST_TAPS 1024
 
 static const char operation[] = "find the tap";
 
@@ -333,6 +335,11 @@ int taps_read(struct vm *vm, struct error *e)
 	for (size_t i = 0; i < vm->n_taps; i++) {
 		struct error own = ERROR_INIT;
 
+		if (i == MOST_TAPS) {
+			error_set(ARRAY_ADD(vm->errors, vm->n_errors), STATUS_FAILED, 0, operation,
+				  "it has more than %d; the rest was not looked for", MOST_TAPS);
+			break;
+		}
 		if (!read_tap(&ref, vm, &vm->taps[i], &v, &own) || ret)
 			continue;
 		*e = own;
