@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # In the lab: what rx-frames does to the frames that vhost-net gives a tap, with the tap's send buffer
 # limited (QEMU: sndbuf=) and unlimited, where vhost hands over batches of its own.
-#   batches.sh [FRAMES]
+#   batches.sh [FRAMES [ROUNDS]]
 # A batch: frames that the host's stack receives with no frame from vhost in between. The rate is
 # measured in the same runs without tracing; in software emulation only ratios mean anything.
 set -euo pipefail
-frames=${1:-20000}
+frames=${1:-20000} rounds=${2:-5}
 dir=$(mktemp -d)
 tracing=/sys/kernel/tracing
 end() {
@@ -57,16 +57,28 @@ batches() {
 		END { if (run) n++; printf "%d %d %d\n", frames, got, n }' $tracing/trace
 }
 
-printf '%-10s %9s %10s %12s %12s\n' 'sndbuf' 'rx-frames' 'frames/s' 'frames traced' 'per batch'
+# trial RX-FRAMES: frames a second and batches, each a line of a file
+trial() {
+	local got single bursts
+	"$VHOSTCTL" -q coalesce set bench/bench0 "$1"
+	read -r single got bursts < <(batches 1000)
+	[ "$single" = 0 ] && bursts=0
+	echo "$got $bursts" >"$dir/batches-$1"
+	awk -v f="$frames" -v u="$(send "$frames")" 'BEGIN { printf "%d\n", f * 1e6 / u }' >>"$dir/rates-$1"
+}
+
+printf '%-10s %9s %18s %14s %10s\n' sndbuf rx-frames 'frames/s (median)' 'frames traced' 'per batch'
 for limit in 1048576 2147483647; do
-	sndbuf $limit
 	name=$([ $limit = 2147483647 ] && echo unlimited || echo limited)
-	for n in 0 64 0 64; do
-		"$VHOSTCTL" -q coalesce set bench/bench0 $n
-		read -r single got bursts < <(batches 1000)
-		usecs=$(send "$frames")
-		awk -v name="$name" -v n="$n" -v f="$frames" -v u="$usecs" -v s="$single" -v g="$got" -v b="$bursts" 'BEGIN {
-			printf "%-10s %9d %10d %12d ", name, n, f * 1e6 / u, g
-			if (s) printf "%12.1f\n", g / b; else printf "%12s\n", "by-vhost" }'
+	sndbuf $limit
+	rm -f "$dir"/rates-*
+	for ((i = 0; i < rounds; i++)); do
+		for n in 0 64; do trial $n; done
+	done
+	for n in 0 64; do
+		rate=$(sort -n "$dir/rates-$n" | sed -n "$(((rounds + 1) / 2))p")
+		awk -v name="$name" -v n="$n" -v rate="$rate" '{
+			printf "%-10s %9d %18d %14d %10s\n", name, n, rate, $1, $2 ? sprintf("%.1f", $1 / $2) : "by-vhost"
+		}' "$dir/batches-$n"
 	done
 done
