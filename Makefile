@@ -17,7 +17,7 @@ INSTALL ?= install
 PKG_CONFIG ?= pkg-config
 
 VERSION := 0.1.0
-PKGS    := jansson smartcols
+PKGS    := jansson smartcols libmnl libnl-route-3.0
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
            -Wformat=2 -Wundef -Wwrite-strings -Werror=implicit-function-declaration
 # The headers of src/uapi use a macro of linux/stddef.h that Debian 12's first 6.1 kernels did not have.

@@ -3,6 +3,7 @@
 #include "cut.h"
 #include "inspect.h"
 #include "output.h"
+#include "taps.h"
 #include "target.h"
 #include "util.h"
 
@@ -33,6 +34,7 @@ static int inspect(struct context *ctx, struct state *s, const struct selection 
 			seen |= sel->items[k].vm == vm;
 		if (seen)
 			continue;
+		taps_read(vm, &e); /* what fails is on the tap's row */
 		if (inspect_vm(vm, sel, &log, &e) < 0) {
 			*ARRAY_ADD(vm->errors, vm->n_errors) = e;
 			error_target(&e, "%s", vm->name ? vm->name : "");

@@ -49,6 +49,7 @@ extern const struct command cmd_list;
 extern const struct command cmd_show;
 extern const struct command cmd_busyloop;
 extern const struct command cmd_worker;
+extern const struct command cmd_coalesce;
 extern const struct command cmd_check;
 
 /* Options that every command takes, before or after its name. */

@@ -27,6 +27,11 @@ static void put_int(json_t *object, const char *key, int64_t value)
 	put(object, key, value == UNKNOWN ? json_null() : json_integer(value));
 }
 
+static void put_bool(json_t *object, const char *key, int64_t value)
+{
+	put(object, key, value == UNKNOWN ? json_null() : json_boolean(value));
+}
+
 static void put_string(json_t *object, const char *key, const char *s)
 {
 	_cleanup_free_ char *valid = s ? escape_utf8(s) : NULL;
@@ -201,9 +206,16 @@ static json_t *tap_json(const struct tap *t)
 	put(o, "macvtap", json_boolean(t->macvtap));
 	put_int(o, "rx_frames", t->rx_frames);
 	put_int(o, "rx_frames_max", t->rx_frames_max);
+	put_bool(o, "vhost", t->vhost);
 	put_int(o, "mtu", t->mtu);
 	put_string(o, "master", t->master);
+	put_string(o, "alias", t->alias);
 	put_nonempty(o, "operstate", t->operstate);
+	put_bool(o, "multi_queue", t->multi_queue);
+	put_bool(o, "vnet_hdr", t->vnet_hdr);
+	put_bool(o, "persist", t->persist);
+	put_int(o, "numqueues", t->numqueues);
+	put_int(o, "numdisabled", t->numdisabled);
 	put_int(o, "rx_packets", t->rx_packets);
 	put_int(o, "tx_packets", t->tx_packets);
 	put_int(o, "rx_dropped", t->rx_dropped);
@@ -212,14 +224,21 @@ static json_t *tap_json(const struct tap *t)
 	return o;
 }
 
+static json_t *taps_json(const struct tap *taps, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, tap_json(&taps[i]));
+	return list;
+}
+
 static json_t *vm_json(const struct vm *vm)
 {
-	json_t *o = json_object(), *devices = json_array(), *taps = json_array();
+	json_t *o = json_object(), *devices = json_array();
 
 	for (size_t i = 0; i < vm->n_devices; i++)
 		json_array_append_new(devices, device_json(vm, &vm->devices[i]));
-	for (size_t i = 0; i < vm->n_taps; i++)
-		json_array_append_new(taps, tap_json(&vm->taps[i]));
 	put_int(o, "pid", vm->pid);
 	put_string(o, "name", vm->name);
 	put_string(o, "uuid", vm->uuid);
@@ -227,7 +246,7 @@ static json_t *vm_json(const struct vm *vm)
 	put_string(o, "cgroup", vm->cgroup);
 	put_int(o, "netns", vm->netns);
 	put(o, "devices", devices);
-	put(o, "taps", taps);
+	put(o, "taps", taps_json(vm->taps, vm->n_taps));
 	put(o, "worker_threads", workers_json(vm, vm->threads, vm->n_threads));
 	put(o, "errors", errors_json(vm->errors, vm->n_errors));
 	return o;
@@ -286,6 +305,7 @@ char *json_state(const struct state *s, bool pretty)
 		json_array_append_new(vms, vm_json(&s->vms[i]));
 	put_string(o, "source", s->source);
 	put(o, "vms", vms);
+	put(o, "taps", taps_json(s->taps, s->n_taps));
 	put(o, "errors", errors_json(s->errors, s->n_errors));
 	return render(o, pretty);
 }
@@ -295,7 +315,7 @@ static json_t *change_json(const struct change *c)
 	json_t *o = json_object();
 
 	put_string(o, "target", c->target);
-	put_int(o, "pid", c->pid);
+	put_int(o, "pid", c->pid ? c->pid : UNKNOWN);
 	put_string(o, "setting", c->setting);
 	if (c->before_text || c->after_text) {
 		put_string(o, "before", c->before_text);

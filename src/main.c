@@ -19,6 +19,7 @@ static const struct command *const commands[] = {
 	&cmd_show,
 	&cmd_busyloop,
 	&cmd_worker,
+	&cmd_coalesce,
 	&cmd_check,
 	&cmd_help,
 	NULL,

@@ -26,13 +26,18 @@ struct scan {
 	size_t n_denied;
 };
 
-static int scan_start(struct scan *sc, struct state *s, struct error *e)
+void scan_kernel(struct state *s)
 {
 	struct utsname uts;
 
-	*sc = (struct scan){ .proc_fd = -1, .state = s };
 	uname(&uts);
 	snprintf(s->kernel, sizeof(s->kernel), "%s", uts.release);
+}
+
+static int scan_start(struct scan *sc, struct state *s, struct error *e)
+{
+	*sc = (struct scan){ .proc_fd = -1, .state = s };
+	scan_kernel(s);
 	if (device_numbers_read(&sc->numbers, e))
 		return -1;
 	sc->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

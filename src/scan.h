@@ -25,6 +25,9 @@ int scan_host(struct state *s, struct error *e);
  */
 int scan_pid(pid_t pid, struct state *s, struct error *e);
 
+/* Only the kernel's release, for a state of which nothing was scanned. */
+void scan_kernel(struct state *s);
+
 /* The error of @s that says that some processes could not be looked into; NULL if all could. */
 const struct error *scan_denied(const struct state *s);
 

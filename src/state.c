@@ -25,11 +25,20 @@ void device_free(struct device *d)
 	free(d->errors);
 }
 
+void tap_init(struct tap *t)
+{
+	memset(t, 0, sizeof(*t));
+	t->ifindex = t->netns = t->rx_frames = t->rx_frames_max = t->vhost = t->mtu = UNKNOWN;
+	t->multi_queue = t->vnet_hdr = t->persist = t->numqueues = t->numdisabled = UNKNOWN;
+	t->rx_packets = t->tx_packets = t->rx_dropped = t->tx_dropped = UNKNOWN;
+}
+
 void tap_free(struct tap *t)
 {
 	free(t->path);
 	free(t->fds);
 	free(t->master);
+	free(t->alias);
 	free(t->errors);
 }
 
@@ -44,6 +53,7 @@ void vm_free(struct vm *vm)
 	for (size_t i = 0; i < vm->n_taps; i++)
 		tap_free(&vm->taps[i]);
 	free(vm->taps);
+	free(vm->idle_tuns);
 	workers_free(vm->threads, vm->n_threads);
 	free(vm->errors);
 	memset(vm, 0, sizeof(*vm));
@@ -54,6 +64,9 @@ void state_free(struct state *s)
 	for (size_t i = 0; i < s->n_vms; i++)
 		vm_free(&s->vms[i]);
 	free(s->vms);
+	for (size_t i = 0; i < s->n_taps; i++)
+		tap_free(&s->taps[i]);
+	free(s->taps);
 	free(s->errors);
 	memset(s, 0, sizeof(*s));
 }

@@ -26,6 +26,9 @@ enum worker_mode { WORKER_MODE_UNKNOWN, WORKER_MODE_TASK, WORKER_MODE_KTHREAD };
 /* How it is known which tap a vhost-net device drives. */
 enum tap_source { TAP_SOURCE_NONE, TAP_SOURCE_SNAPSHOT, TAP_SOURCE_CMDLINE, TAP_SOURCE_SOLE };
 
+/* What is yes, no or not known, in an int64_t as the numbers are. */
+#define KNOWN(yes) ((int64_t)!!(yes))
+
 struct queue {
 	unsigned int index;
 	char name[16];			/* "rx", "tx", "ctl", "event", "req0"; "" if it has none */
@@ -82,9 +85,13 @@ struct tap {
 	int *fds;			/* one per queue */
 	size_t n_fds;
 	int64_t rx_frames, rx_frames_max;
+	int64_t vhost;			/* 0, 1: does a vhost-net device drive it? */
 	int64_t mtu;
-	char *master;
-	char operstate[24];		/* "up"; "" unknown */
+	char *master;			/* its bridge or bond */
+	char *alias;
+	char operstate[24];		/* "up", "unknown" as the kernel has it; "" unknown to us */
+	int64_t multi_queue, vnet_hdr, persist;		/* 0, 1: flags of a tun device */
+	int64_t numqueues, numdisabled;	/* of a tap with multi_queue */
 	int64_t rx_packets, tx_packets, rx_dropped, tx_dropped;
 	struct error *errors;
 	size_t n_errors;
@@ -102,6 +109,8 @@ struct vm {
 	size_t n_devices;
 	struct tap *taps;
 	size_t n_taps;
+	int *idle_tuns;			/* fds of tun files without an interface: disabled queues */
+	size_t n_idle_tuns;
 	struct worker *threads;		/* every vhost worker of the VM, whichever device it serves */
 	size_t n_threads;
 	struct error *errors;
@@ -113,6 +122,8 @@ struct state {
 	const char *source;		/* "snapshot", "owner"; NULL when neither was asked (list) */
 	struct vm *vms;
 	size_t n_vms;
+	struct tap *taps;		/* named by themselves, not by the VM that has them */
+	size_t n_taps;
 	struct error *errors;		/* what concerns no single VM */
 	size_t n_errors;
 };
@@ -123,8 +134,8 @@ struct state {
  */
 struct change {
 	char *target;			/* "vm1/net0/rx" */
-	pid_t pid;
-	const char *setting;		/* "busyloop_usecs", "worker", "worker_id", "cpus" */
+	pid_t pid;			/* 0: not of a VM */
+	const char *setting;		/* "busyloop_usecs", "worker", "worker_id", "cpus", "rx_frames" */
 	int64_t before, after;
 	char *before_text, *after_text;	/* of "cpus", in place of the numbers; else NULL */
 	bool concerns_worker;		/* the two below have a meaning */
@@ -136,6 +147,9 @@ struct changes {
 	struct change *items;
 	size_t n;
 };
+
+/* Everything unknown. */
+void tap_init(struct tap *t);
 
 void state_free(struct state *s);
 void vm_free(struct vm *vm);

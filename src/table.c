@@ -284,9 +284,11 @@ static void add_tap(struct table *t, scols_line *parent, const struct tap *tap)
 	}
 	if (tap->rx_frames != UNKNOWN)
 		snprintf(frames, sizeof(frames), "%" PRId64, tap->rx_frames);
-	details = xasprintf("%s, rx-frames %s%s%s%s%s", tap->macvtap ? "macvtap" : "tap", frames,
+	details = xasprintf("%s%s, rx-frames %s%s%s%s%s%s", tap->macvtap ? "macvtap" : "tap",
+			    tap->vhost == UNKNOWN ? "" : tap->vhost ? ", vhost" : ", no vhost", frames,
 			    *tap->operstate ? ", " : "", tap->operstate,
-			    tap->master ? ", in " : "", tap->master ? tap->master : "");
+			    tap->master ? ", in " : "", tap->master ? tap->master : "",
+			    tap->n_errors ? ", error" : "");
 	set(t, line, COL_NAME, *tap->ifname ? tap->ifname : "-");
 	set(t, line, COL_FD, fds);
 	set(t, line, COL_DETAILS, details);
@@ -370,12 +372,14 @@ char *table_state(const struct state *s, const struct table_style *style)
 	struct table t;
 	char *text;
 
-	if (s->n_vms == 0) {
+	if (s->n_vms == 0 && s->n_taps == 0) {
 		text = xstrdup("no VMs with vhost devices\n");
 	} else {
 		table_init(&t, state_columns, ARRAY_SIZE(state_columns), style);
 		for (size_t i = 0; i < s->n_vms; i++)
 			add_vm(&t, &s->vms[i]);
+		for (size_t i = 0; i < s->n_taps; i++)
+			add_tap(&t, NULL, &s->taps[i]);
 		text = table_finish(&t);
 	}
 	for (size_t i = 0; i < s->n_vms; i++)
@@ -399,7 +403,7 @@ char *table_changes(const struct changes *c, char *const *notes, size_t n_notes,
 		scols_line *line = add_line(&t, NULL);
 
 		set(&t, line, COL_TARGET, change->target);
-		setf(&t, line, COL_PID, "%d", (int)change->pid);
+		set_int(&t, line, COL_PID, change->pid ? change->pid : UNKNOWN, "");
 		set(&t, line, COL_SETTING, change->setting);
 		if (change->before_text || change->after_text) {
 			set(&t, line, COL_BEFORE, change->before_text ? change->before_text : "-");

@@ -7,13 +7,14 @@
 
 #include "state.h"
 
-/* Set device.tap and .tap_source of the VM's vhost-net devices, reading its command line. */
+/* Set device.tap and .tap_source of the VM's vhost-net devices, and tap.vhost, reading its command line. */
 void tapmap_pair(int proc_fd, struct vm *vm);
 
 /*
  * The same with the command line given. Known are: the pairs of numbered fds on QEMU's
- * command line (the fds must be a tap and a vhost-net device now); and that all tap fds
- * of a VM are one interface. Anything else stays unknown.
+ * command line (the fds must be a tap and a vhost-net device now); that all tap fds of a VM
+ * are one interface; and that QEMU's command line has one NIC on vhost and all others not.
+ * Anything else stays unknown. A NIC is named by ifname=, or by the fd of its tap.
  */
 void tapmap_pair_cmdline(struct vm *vm, const char *cmdline, size_t len);
 

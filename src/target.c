@@ -149,6 +149,13 @@ static bool device_is_called(const struct device *d, const char *text)
 	return !strcmp(d->id, text) || !strcmp(fd, text);
 }
 
+static void add_tap_names(struct words *w, const struct vm *vm)
+{
+	for (size_t i = 0; i < vm->n_taps; i++)
+		if (vm->taps[i].ifname[0])
+			add_word(w, vm->taps[i].ifname);
+}
+
 static int no_device(struct error *e, const struct vm *vm, const char *text)
 {
 	_cleanup_free_ char *vm_text = target_name(vm, NULL, NULL);
@@ -163,9 +170,7 @@ static int no_device(struct error *e, const struct vm *vm, const char *text)
 		}
 	for (size_t i = 0; i < vm->n_devices; i++)
 		add_word(&have, vm->devices[i].id);
-	for (size_t i = 0; i < vm->n_taps; i++)
-		if (vm->taps[i].ifname[0])
-			add_word(&have, vm->taps[i].ifname);
+	add_tap_names(&have, vm);
 	error_set(e, STATUS_NOT_FOUND, 0, NULL, "no device %s in %s; it has %s", text, vm_text,
 		  have.len ? have.text : "no vhost device");
 	return error_target(e, "%s/%s", vm_text, text);
@@ -415,26 +420,99 @@ static int explain_pid(const struct state *s, const char *text, struct error *e)
 	return error_target(e, "%s", text);
 }
 
-int target_find(const char *const *texts, size_t n, struct state *s, struct selection *sel,
-		struct error *e)
+/* All that the targets can mean: the processes that they give by pid, or the whole host. */
+static int scan_for(const char *const *texts, size_t n, struct state *s, struct error *e)
 {
 	struct error by_pid = ERROR_INIT;
 
-	if (!scan_pids(texts, n, s, &by_pid)) {
-		if (by_pid.status == STATUS_DENIED) {
-			*e = by_pid;
-			return -1;
-		}
-		/* Numbers can be names as well: one that is no VM's pid is looked for as such. */
-		state_free(s);
-		if (scan_host(s, e))
-			return -1;
-		scan_pids(texts, n, s, &by_pid);
+	if (scan_pids(texts, n, s, &by_pid))
+		return 0;
+	if (by_pid.status == STATUS_DENIED) {
+		*e = by_pid;
+		return -1;
 	}
+	/* Numbers can be names as well: one that is no VM's pid is looked for as such. */
+	state_free(s);
+	if (scan_host(s, e))
+		return -1;
+	scan_pids(texts, n, s, &by_pid);
+	return 0;
+}
+
+int target_find(const char *const *texts, size_t n, struct state *s, struct selection *sel,
+		struct error *e)
+{
+	if (scan_for(texts, n, s, e))
+		return -1;
 	for (size_t i = 0; i < n; i++)
 		if (target_resolve(s, texts[i], sel, e))
 			return e->status == STATUS_NOT_FOUND ? explain_pid(s, texts[i], e) : -1;
 	for (size_t i = 0; !n && i < s->n_vms; i++)
 		*ARRAY_ADD(sel->items, sel->n) = (struct selected){ .vm = &s->vms[i] };
 	return 0;
+}
+
+static bool tap_has_fd(const struct tap *t, const char *text)
+{
+	char name[16];
+
+	for (size_t i = 0; i < t->n_fds; i++) {
+		snprintf(name, sizeof(name), "fd%d", t->fds[i]);
+		if (!strcmp(name, text))
+			return true;
+	}
+	return false;
+}
+
+/* As for devices, an id wins over an interface of that name. */
+static bool find_tap(const struct vm *vm, const char *text, struct tap **tap, const char **ifname)
+{
+	const char *name = text;
+
+	for (size_t i = 0; i < vm->n_devices; i++)
+		if (device_is_called(&vm->devices[i], text) && vm->devices[i].tap)
+			name = vm->devices[i].tap;
+	*ifname = name == text ? text : NULL;
+	for (size_t i = 0; i < vm->n_taps; i++) {
+		*tap = &vm->taps[i];
+		if (*name && !strcmp((*tap)->ifname, name))
+			return true;
+		if (name == text && tap_has_fd(*tap, text)) {
+			*ifname = NULL;
+			return true;
+		}
+	}
+	*tap = NULL;
+	return false;
+}
+
+static int no_tap(struct error *e, const struct vm *vm, const char *text)
+{
+	_cleanup_free_ char *vm_text = target_name(vm, NULL, NULL);
+	struct words have = { .len = 0 };
+
+	add_tap_names(&have, vm);
+	error_set(e, STATUS_NOT_FOUND, 0, NULL, "no tap %s in %s; it has %s", text, vm_text,
+		  have.len ? have.text : "none");
+	return error_target(e, "%s/%s", vm_text, text);
+}
+
+int target_find_tap(const char *text, struct state *s, struct vm **vm, struct tap **tap,
+		    const char **ifname, struct error *e)
+{
+	const char *rest;
+
+	*tap = NULL;
+	*ifname = NULL;
+	if (!*text || *text == '/')
+		return usage(e, text, "the VM is missing");
+	if (scan_for(&text, 1, s, e))
+		return -1;
+	e->status = STATUS_OK;
+	*vm = find_vm(s, text, &rest, e);
+	if (!*vm)
+		return e->status == STATUS_NOT_FOUND ? explain_pid(s, text, e) : -1;
+	if (!rest)
+		return 0;
+	return find_tap(*vm, rest, tap, ifname) ? 0 : no_tap(e, *vm, rest);
 }

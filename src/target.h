@@ -50,6 +50,13 @@ int target_check_queues(const struct selected *s, struct error *e);
 int target_find(const char *const *texts, size_t n, struct state *s, struct selection *sel,
 		struct error *e);
 
+/*
+ * Scan for what @text names, a VM or a tap of one: by its name, a file of it as "fd9", or a device
+ * that is known to drive it. *tap is NULL for a whole VM; *ifname is the name in @text, if it was one.
+ */
+int target_find_tap(const char *text, struct state *s, struct vm **vm, struct tap **tap,
+		    const char **ifname, struct error *e);
+
 /* "vm1/net0/rx" as one types it (the pid if it has no name); bytes as they are. Free it. */
 char *target_name(const struct vm *vm, const struct device *d, const struct queue *q);
 

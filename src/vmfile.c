@@ -79,10 +79,9 @@ static struct tap *new_tap(struct vm *vm, bool macvtap, char *path)
 {
 	struct tap *t = ARRAY_ADD(vm->taps, vm->n_taps);
 
+	tap_init(t);
 	t->macvtap = macvtap;
 	t->path = path;
-	t->ifindex = t->netns = t->rx_frames = t->rx_frames_max = t->mtu = UNKNOWN;
-	t->rx_packets = t->tx_packets = t->rx_dropped = t->tx_dropped = UNKNOWN;
 	return t;
 }
 
@@ -101,6 +100,13 @@ static void add_tun(struct vm *vm, const struct vm_file *file, const char *ifnam
 		snprintf(t->ifname, sizeof(t->ifname), "%s", ifname);
 	}
 	*ARRAY_ADD(t->fds, t->n_fds) = file->fd;
+}
+
+/* A queue that the VM has disabled, or a file that no interface was made of yet. */
+static void add_idle_tun(struct vm *vm, const struct vm_file *file, char *path)
+{
+	*ARRAY_ADD(vm->idle_tuns, vm->n_idle_tuns) = file->fd;
+	free(path);
 }
 
 /* The device number is the interface's: @same is where files[i] with the same number went. */
@@ -164,8 +170,8 @@ static void read_files(int pid_fd, int fd_dir, const struct vm_files *files, str
 			add_macvtap(vm, files, i, taps_of, path);
 		else if (ifname && *ifname)
 			add_tun(vm, file, ifname, path);
-		else	/* /dev/net/tun that no interface was made of yet */
-			free(path);
+		else
+			add_idle_tun(vm, file, path);
 	}
 	if (files->truncated)
 		error_set(ARRAY_ADD(vm->errors, vm->n_errors), STATUS_FAILED, 0, "list devices",

@@ -78,6 +78,8 @@ part_layers() {
 		forbid "only json.c and policy.c use jansson" '^#include <jansson' \
 			$(but 'json\.c|policy\.c') || rc=1
 		forbid "only table.c uses libsmartcols" '^#include <libsmartcols' $(but 'table\.c') || rc=1
+		forbid "only ethnl.c uses libmnl, only link.c libnl" '^#include <(libmnl|netlink)/' \
+			$(but 'ethnl\.c|link\.c') || rc=1
 		forbid "only main and commands know commands" '^#include "(command|output)\.h"' \
 			$(but 'main\.c|cmd_.*\.[ch]|command\.[ch]|output\.[ch]') || rc=1
 		forbid "only commands use the ways out" '^#include "(json|table|dot)\.h"' \

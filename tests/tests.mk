@@ -85,6 +85,6 @@ $(BUILD)/tests/bench_pause: tests/bench/pause.c $(LIB_OBJS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS) -lpthread
 
-bench: all fixtures $(BUILD)/tests/bench_pause ## pause and wall time beside a bare stop and gdb
+bench: all fixtures $(BUILD)/tests/bench_pause ## pause and wall time beside a bare stop and gdb; batches of a tap
 	@BUILD=$(realpath $(BUILD)) tests/bench/bench.sh $(firstword $(KERNEL))
 .PHONY: bench

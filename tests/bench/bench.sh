@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Figures to compare from release to release; ratios within one run, never a test.
-#   bench.sh [KERNEL]     the pause natively; then pause and wall time in the lab
+#   bench.sh [KERNEL]     the pause natively; then pause and wall time in the lab,
+#                         and the batches of a tap by rx-frames
 set -euo pipefail
 kernel=${1:-7.3}
 here=$(realpath "$(dirname "$0")")
@@ -9,4 +10,4 @@ echo "== this machine, $(uname -r), natively"
 "$BUILD/tests/bench_pause" "${BENCH_ROUNDS:-300}" "${BENCH_GDB_ROUNDS:-5}"
 echo
 echo "== Linux $kernel in software emulation, real vhost-net (only ratios mean anything)"
-"$here/../lab/boot.sh" "$kernel" --shell-cmd "$here/set.sh"
+"$here/../lab/boot.sh" "$kernel" --shell-cmd "$here/set.sh && echo && $here/batches.sh"

@@ -83,6 +83,7 @@ static inline void sample_tap(struct vm *vm, const char *ifname)
 {
 	struct tap *t = ARRAY_ADD(vm->taps, vm->n_taps);
 
+	tap_init(t);
 	snprintf(t->ifname, sizeof(t->ifname), "%s", ifname);
 	t->path = xstrdup("/dev/net/tun");
 	t->ifindex = 3;
@@ -92,6 +93,12 @@ static inline void sample_tap(struct vm *vm, const char *ifname)
 	t->rx_frames = 0;
 	t->rx_frames_max = 64;
 	t->mtu = 1500;
+	t->vhost = KNOWN(true);
+	t->multi_queue = t->vnet_hdr = KNOWN(true);
+	t->persist = KNOWN(false);
+	t->numqueues = 2;
+	t->numdisabled = 0;
+	t->alias = xstrdup("uplink of vm1");
 	t->master = xstrdup("br0");
 	strcpy(t->operstate, "up");
 	t->rx_packets = INT64_MAX;
@@ -143,8 +150,8 @@ static inline struct state sample_unknown(void)
 	d->workers_known = true;
 	sample_queue(d, UNKNOWN, UNKNOWN, UNKNOWN);
 	sample_device(vm, "net0", DEVICE_NET, 6, NULL);
-	t->ifindex = t->netns = t->rx_frames = t->rx_frames_max = t->mtu = UNKNOWN;
-	t->rx_packets = t->tx_packets = t->rx_dropped = t->tx_dropped = UNKNOWN;
+	tap_init(t);
+	tap_init(ARRAY_ADD(s.taps, s.n_taps));
 	return s;
 }
 
@@ -163,6 +170,8 @@ static inline struct state sample_hostile(void)
 	snprintf(vm->taps[0].operstate, sizeof(vm->taps[0].operstate), "%s", "\x1b\xff");
 	free(vm->taps[0].master);
 	vm->taps[0].master = xstrdup(HOSTILE);
+	free(vm->taps[0].alias);
+	vm->taps[0].alias = xstrdup(HOSTILE);
 	d = sample_device(vm, "net0", DEVICE_NET, 8, HOSTILE);
 	d->tap = xstrdup(HOSTILE);
 	sample_queue(d, 0, 0, 191);
@@ -200,6 +209,9 @@ static inline struct changes sample_changes(const char *target)
 	change = ARRAY_ADD(c.items, c.n);
 	*change = (struct change){ .target = xstrdup("vm1/net0/rx"), .pid = 188, .before = UNKNOWN,
 				   .setting = "busyloop_usecs", .after = 50, .applied = false };
+	change = ARRAY_ADD(c.items, c.n);
+	*change = (struct change){ .target = xstrdup("dev tap0"), .before = 0,
+				   .setting = "rx_frames", .after = 64, .applied = true };
 	return c;
 }
 

@@ -48,7 +48,7 @@ static void test_full(void **state)
 		"| |-req0                    -      2 202 -",
 		"| |-req1                    -      3 203 -",
 		"| `-req2-req127             -      0 200 -",
-		"|-tap0          3,13                          tap, rx-frames 0, up, in br0",
+		"|-tap0          3,13                          tap, vhost, rx-frames 0, up, in br0",
 		"`-vhost-188                        - 195 0-1  thread, other",
 		("error: vm1/scsi0: read the workers: Operation not permitted; "
 		 "another tracer holds the VM: pid 4242"),
@@ -69,6 +69,7 @@ static void test_unknown(void **state)
 		"| `-                     -   - -    thread",
 		"|-net0   6                          -",
 		"`--                                 tap, rx-frames -",
+		"-                                   tap, rx-frames -",
 	};
 	_cleanup_free_ char *text = render(sample_unknown(), &ascii);
 
@@ -92,6 +93,7 @@ static void test_changes(void **state)
 		"TARGET       PID SETTING        BEFORE AFTER APPLIED",
 		"\\x1b/net0/tx 188 busyloop_usecs     33    50 yes",
 		"vm1/net0/rx  188 busyloop_usecs      -    50 no",
+		"dev tap0       - rx_frames           0    64 yes",
 		"note: scsi0\\nignores it",
 	};
 	struct changes c = sample_changes("\x1b/net0/tx");

@@ -120,6 +120,73 @@ static void sole(void **state)
 	vm_free(&vm);
 }
 
+/* "10?": vhost yes, no, unknown, a character each tap; with n vhost-net devices. */
+static void assert_vhost(const char *cmdline, size_t len, int n, const char *want, const char *pairs)
+{
+	struct vm vm = { .pid = 1 };
+	char got[4] = "", taps[4] = "";
+
+	for (int fd = 10; fd < 10 + n; fd++)
+		add_net(&vm, fd);
+	add_tap_fd(&vm, "a", 3);
+	add_tap_fd(&vm, "b", 5);
+	tapmap_pair_cmdline(&vm, cmdline, len);
+	for (size_t i = 0; i < 2; i++)
+		got[i] = vm.taps[i].vhost == UNKNOWN ? '?' : vm.taps[i].vhost ? '1' : '0';
+	for (size_t i = 0; i < vm.n_devices; i++)
+		taps[i] = vm.devices[i].tap ? vm.devices[i].tap[0] : '-';
+	assert_string_equal(got, want);
+	assert_string_equal(taps, pairs);
+	vm_free(&vm);
+}
+#define VHOST(cmdline, n, want, pairs) assert_vhost(cmdline, sizeof(cmdline), n, want, pairs)
+#define NIC(name, more) "\0-netdev\0tap,ifname=" name more
+
+static void vhost_or_not(void **state)
+{
+	(void)state;
+	VHOST(Q NIC("a", ",vhost=on") NIC("b", ",vhost=off"), 1, "10", "a");
+	VHOST(Q NIC("a", "") NIC("b", ",queues=2,vhost=on"), 2, "01", "bb");
+	VHOST(Q NIC("a", ",vhostforce=on") NIC("b", ",script=no"), 1, "10", "a");
+	VHOST(Q "\0-netdev\0{\"type\":\"tap\",\"ifname\":\"a\",\"vhost\":true}" NIC("b", ""), 1, "10", "a");
+	VHOST(Q "\0-netdev\0tap,fd=3\0-netdev\0tap,fd=5,vhost=on", 1, "01", "b");
+	/* all have it, but not which has which */
+	VHOST(Q NIC("a", ",vhost=on") NIC("b", ",vhost=on"), 2, "11", "--");
+	/* QEMU did not get one of them */
+	VHOST(Q NIC("a", ",vhost=on") NIC("b", ",vhost=on"), 1, "??", "-");
+	VHOST(Q NIC("a", ",vhost=on") NIC("b", ",vhost=on"), 0, "00", "");
+	VHOST(Q NIC("a", ",queues=2,vhost=on") NIC("b", ",vhost=on"), 3, "11", "---");
+	/* one came after the start, or was renamed */
+	VHOST(Q NIC("a", ",vhost=on"), 1, "??", "-");
+	VHOST(Q NIC("b", ""), 1, "?0", "-");
+	VHOST(Q NIC("a", ",vhost=on") NIC("x", ",vhost=off"), 1, "??", "-");
+	/* no QEMU */
+	VHOST("crosvm\0run" NIC("a", ",vhost=on") NIC("b", ""), 1, "??", "-");
+	VHOST("vmm", 0, "00", "");
+}
+
+/* A queue that the guest does not use has no interface, and is its NIC's all the same. */
+static void disabled_queue(void **state)
+{
+	static const char one[] = Q "-netdev\0tap,fds=3:7,vhostfds=10:11";
+	static const char two[] = Q "-netdev\0tap,fds=3:5:7,vhostfds=10:12:11";
+	struct vm vm = { .pid = 1 };
+
+	(void)state;
+	for (int fd = 10; fd < 12; fd++)
+		add_net(&vm, fd);
+	add_tap_fd(&vm, "a", 3);
+	add_tap_fd(&vm, "b", 5);
+	*ARRAY_ADD(vm.idle_tuns, vm.n_idle_tuns) = 7;
+	tapmap_pair_cmdline(&vm, two, sizeof(two));
+	assert_null(vm.devices[1].tap);
+	tapmap_pair_cmdline(&vm, one, sizeof(one));
+	assert_string_equal(vm.devices[0].tap, "a");
+	assert_string_equal(vm.devices[1].tap, "a");
+	assert_int_equal(vm.devices[1].tap_source, TAP_SOURCE_CMDLINE);
+	vm_free(&vm);
+}
+
 /* A VM with thousands of fds and a megabyte of pairs costs no more than a moment. */
 static void hostile(void **state)
 {
@@ -154,6 +221,8 @@ int main(void)
 		cmocka_unit_test(numbered),
 		cmocka_unit_test(unknown),
 		cmocka_unit_test(sole),
+		cmocka_unit_test(vhost_or_not),
+		cmocka_unit_test(disabled_queue),
 		cmocka_unit_test(hostile),
 	};
 
