@@ -86,18 +86,27 @@ static int open_dir(const char *dir)
 	return STEAL_FD(fd);
 }
 
+/* The last line: a sum of what is before it. */
+static char *sum_line(const char *text, size_t len)
+{
+	return xasprintf("sum %016" PRIx64 "\n", fnv(FNV_START, text, len));
+}
+
 static char *render(const char *key, const struct snap_layout *at)
 {
 	const __s32 *values = (const __s32 *)at;
-	char *text = xasprintf("vhostctl offsets\n%s\n", key);
+	char *text = xasprintf("vhostctl offsets\n%s\n", key), *longer, *sum;
 
 	for (size_t i = 0; i < sizeof(*at) / sizeof(*values); i++) {
-		char *longer = xasprintf("%s%d\n", text, values[i]);
-
+		longer = xasprintf("%s%d\n", text, values[i]);
 		free(text);
 		text = longer;
 	}
-	return text;
+	sum = sum_line(text, strlen(text));
+	longer = xasprintf("%s%s", text, sum);
+	free(text);
+	free(sum);
+	return longer;
 }
 
 /* The numbers at @p, one a line, as many as a layout has and nothing after them. */
@@ -125,10 +134,9 @@ int btf_cache_load(const char *dir, const char *key, struct snap_layout *at)
 	_cleanup_close_ int fd = -1;
 	_cleanup_proc_text_ struct proc_text text = { 0 };
 	_cleanup_free_ char *head = xasprintf("vhostctl offsets\n%s\n", key);
+	_cleanup_free_ char *sum = NULL;
 	struct snap_layout read;
-	uint64_t sum;
 	char *tail;
-	int used = 0;
 
 	if (dir_fd < 0)
 		return -1;
@@ -136,9 +144,10 @@ int btf_cache_load(const char *dir, const char *key, struct snap_layout *at)
 	if (fd < 0 || !trusted(fd, S_IFREG) || proc_read(dir_fd, file_name, 1 << 16, &text))
 		return -1;
 	tail = text.truncated ? NULL : strstr(text.data, "sum ");
-	if (!tail || strncmp(text.data, head, strlen(head)) ||
-	    sscanf(tail, "sum %16" SCNx64 "\n%n", &sum, &used) != 1 || tail[used] ||
-	    sum != fnv(FNV_START, text.data, (size_t)(tail - text.data)))
+	if (!tail || strncmp(text.data, head, strlen(head)))
+		return -1;
+	sum = sum_line(text.data, (size_t)(tail - text.data));
+	if (strcmp(tail, sum))
 		return -1;
 	*tail = '\0';
 	if (parse(text.data + strlen(head), &read))
@@ -150,12 +159,10 @@ int btf_cache_load(const char *dir, const char *key, struct snap_layout *at)
 int btf_cache_store(const char *dir, const char *key, const struct snap_layout *at)
 {
 	_cleanup_free_ char *text = render(key, at);
-	_cleanup_free_ char *all = xasprintf("%ssum %016" PRIx64 "\n", text,
-					     fnv(FNV_START, text, strlen(text)));
 	_cleanup_free_ char *tmp = xasprintf(".%s-%d", file_name, (int)getpid());
 	_cleanup_close_ int dir_fd = -1;
 	_cleanup_close_ int fd = -1;
-	size_t len = strlen(all);
+	size_t len = strlen(text);
 
 	if (mkdir(dir, 0755) && errno != EEXIST)
 		return -1;
@@ -166,7 +173,7 @@ int btf_cache_store(const char *dir, const char *key, const struct snap_layout *
 	if (fd < 0)
 		return -1;
 	/* Whole under its name, or not at all. */
-	if (fchmod(fd, 0644) || write(fd, all, len) != (ssize_t)len ||
+	if (fchmod(fd, 0644) || write(fd, text, len) != (ssize_t)len ||
 	    renameat(dir_fd, tmp, dir_fd, file_name)) {
 		int saved = errno;
 

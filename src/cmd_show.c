@@ -121,8 +121,8 @@ const struct command cmd_show = {
 	.name = "show",
 	.operands = "[TARGET...]",
 	.summary = "full state of VMs, devices or queues",
-	.details = "Read from the kernel's own structures where it lets us, with no thread stopped. Else, or with\n"
-		   "--source owner, by one thread of the VM, stopped for tens of microseconds; less is\n"
+	.details = "Read from the kernel's own structures where it lets us; no thread is stopped. Else, or\n"
+		   "with --source owner, by one thread of the VM, stopped for tens of microseconds; less is\n"
 		   "known then. 'vhostctl check' tells which it will be, and why.",
 	.max_operands = -1,
 	.options = option_table,

@@ -76,7 +76,7 @@ static int refused(int errnum, struct error *e)
 				 "it takes CAP_BPF and CAP_PERFMON");
 	if (is_locked_down())
 		return error_set(e, STATUS_DENIED, errnum, operation,
-				 "the kernel is locked down (confidentiality), which forbids reading its memory");
+				 "the kernel is locked down (confidentiality)");
 	return error_errno(e, errnum, operation, "the kernel took no BPF iterator");
 }
 

@@ -302,7 +302,8 @@ static size_t undriven(const struct vm *vm, const struct tap *t)
 
 /*
  * Queue pairs that the guest has not enabled have no backend. Once others show that the VM pairs
- * its taps with vhost, and all tap queues that are left are of one tap, as many as devices are left, those are its.
+ * its taps with vhost, and all tap queues that are left are of one tap, as many as there are
+ * devices left, that is the tap of those.
  */
 static void pair_rest(struct vm *vm)
 {

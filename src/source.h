@@ -13,9 +13,9 @@ enum source { SOURCE_AUTO, SOURCE_SNAPSHOT, SOURCE_OWNER };
 int source_parse(const char *text, enum source *source, struct error *e);
 
 /*
- * Take a snapshot of the VMs of @sel, and note it in s->source. 1: it is taken and serves them all. 0: the owner's
- * context it is, and @e says why if the snapshot was tried. -1: @want is
- * SOURCE_SNAPSHOT and it cannot be.
+ * Take a snapshot of the VMs of @sel, and note what it came to in s->source. 1: it is taken and
+ * serves them all. 0: the owner's context it is, and @e says why if the snapshot was tried.
+ * -1: @want is SOURCE_SNAPSHOT and it cannot be.
  */
 int source_take(enum source want, struct state *s, const struct selection *sel,
 		struct snapshot *snap, struct error *e);
