@@ -112,7 +112,7 @@ lint: ## compilers' warnings, analyzers, shellcheck, mandoc, house rules
 
 # What a tool that compiles without make needs to know.
 print-flags:
-	@echo $(ALL_CPPFLAGS) $(ALL_CFLAGS)
+	@echo $(ALL_CPPFLAGS) -isystem $(BUILD)/bpf $(ALL_CFLAGS)
 
 clean: ## remove what was built
 	rm -rf $(BUILD) $(BUILD)-*
