@@ -62,10 +62,31 @@ prove_threads() {
 		n=$((n + 1))
 	done < <(jq -r '.vms[0].devices[] | .id as $d | .queues[] | "\($d) \(.index) \(.worker_tid)"' <<<"$out")
 	[ "$n" -ge "$1" ] || fail "only $n queues were shown"
-	echo "$n queues, ${#threads[@]} threads"
+	note "$n queues proved to be of the thread shown, among ${#threads[@]}"
 }
 
-fork_owner=/sys/module/vhost/parameters/fork_from_owner_default
+# Numbers that are worth reading, out of the lab.
+note() { echo "$LAB_KERNEL: $*" >>"$LAB_OUT/notes"; }
+
+# What holds a module may take its time to end, and a target that was is one user more.
+unload() {
+	rmdir /sys/kernel/config/target/vhost 2>/dev/null || true
+	local module
+	for module; do wait_for 10 rmmod "$module" || fail "module $module is in use"; done
+}
+reload_vhost() {
+	unload vhost_net vhost_vsock vhost_scsi vhost
+	modprobe vhost ${1:+"$1"}
+	modprobe -a vhost_net vhost_vsock vhost_scsi
+}
+reload_scsi() {
+	unload vhost_scsi
+	modprobe vhost_scsi ${1:+"$1"}
+}
+quit() {
+	echo quit >&"${VMM[1]}"
+	wait "$pid"
+}
 
 test_it_works_here() {
 	ctl check
@@ -108,7 +129,32 @@ test_it_is_right_while_values_change() {
 		rounds=$((rounds + 1))
 	done
 	[ ! -e "$t_dir/failed" ] || fail "busyloop set failed"
-	echo "$rounds readings"
+	note "$rounds readings while the timeout changed"
+}
+
+# A queue changes its worker, workers come and go: the thread shown is that of the worker shown.
+test_it_is_right_while_workers_change() {
+	local tool=${WORKER_TOOL:-$VHOSTCTL} rounds=0
+	[ "$LAB_KERNEL" != 6.1 ] || skip "Linux 6.1 has no worker calls"
+	start --name vm1 --scsi none --scsi-queues 2
+	"$tool" worker create vm1/scsi0 >/dev/null
+	snap vm1
+	local threads changer
+	threads=$(jq -c '[.vms[0].devices[0].workers[].tid]' <<<"$out")
+	(for _ in {1..20}; do
+		for id in 1 0; do "$tool" worker attach vm1/scsi0/2 $id; done
+		"$tool" worker create vm1/scsi0
+		"$tool" worker free vm1/scsi0 2
+	done >"$t_dir/changes" || echo failed >"$t_dir/failed") &
+	changer=$!
+	while kill -0 "$changer" 2>/dev/null; do
+		snap vm1
+		expect_json "$threads as \$t | [.vms[0].devices[0].queues[] | select(.worker_tid != \$t[.worker_id])]" '[]'
+		expect_json '[.vms[0].devices[].errors[]]' '[]'
+		rounds=$((rounds + 1))
+	done
+	[ ! -e "$t_dir/failed" ] || fail "changing failed"
+	note "$rounds readings while workers changed"
 }
 
 test_threads_are_those_that_kicks_wake() {
@@ -117,15 +163,14 @@ test_threads_are_those_that_kicks_wake() {
 }
 
 test_threads_in_kthread_mode() {
-	[ -w "$fork_owner" ] || skip "this kernel has no such mode (6.1 has no other)"
-	local mode
-	mode=$(<"$fork_owner")
-	at_exit bash -c "echo $mode >$fork_owner"
-	echo N >"$fork_owner"
+	[ -e /sys/module/vhost/parameters/fork_from_owner_default ] || skip "this kernel has no such mode, or no other"
+	at_exit reload_vhost
+	reload_vhost fork_from_owner_default=0
 	start --net 2 --tap sa --tap sb --scsi none --scsi-queues 2 --vsock 77
 	prove_threads 10
 	expect_json '[.vms[0].devices[] | [.worker_mode, .fork_owner]] | unique' '[["kthread",false]]'
 	same "$pid"
+	quit
 }
 
 test_threads_with_more_workers() {
@@ -213,10 +258,8 @@ has_devices() { ctl list vm1 && [ "$(jq '.vms[0].devices | length' <<<"$out")" -
 paired() { snap vm1 && [ "$(jq "[$net | select(.tap_source == \"snapshot\")] | length" <<<"$out")" = "$1" ]; }
 
 test_a_device_with_1026_queues() {
-	modprobe -r vhost_scsi
-	at_exit modprobe vhost_scsi
-	at_exit modprobe -r vhost_scsi
-	modprobe vhost_scsi max_io_vqs=1024
+	at_exit reload_scsi
+	reload_scsi max_io_vqs=1024
 	start --name vm1 --scsi none --scsi-queues 5
 	ctl show vm1 --source snapshot --all-queues
 	expect_status 0
@@ -226,8 +269,7 @@ test_a_device_with_1026_queues() {
 	snap vm1
 	expect_json '[.vms[0].devices[0].queues[].index]' '[0,1,2,3,4,5,6]'
 	same vm1
-	echo quit >&"${VMM[1]}" # so that the module can go
-	wait "$pid"
+	quit
 }
 
 # Every VM has its devices and threads of its own, before, while and after others come and go.
@@ -259,7 +301,7 @@ test_many_devices_while_others_come_and_go() {
 			([.devices[].queues[].worker_tid] | unique) != ([.worker_threads[].tid] | sort))]' "$t_dir/all")" '[]'
 	done
 	last=$EPOCHSECONDS
-	echo "$n VMs, $i readings in $((last - first)) s beside $(awk '{ n += $1 } END { print n }' "$t_dir"/cycles*) open/close cycles"
+	note "$n VMs, $i readings in $((last - first)) s beside $(awk '{ n += $1 } END { print n }' "$t_dir"/cycles*) open/close cycles"
 }
 all_there() { [ "$(wc -l <"$t_dir/many")" = "$1" ]; }
 
