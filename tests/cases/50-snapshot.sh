@@ -142,7 +142,7 @@ test_it_is_right_while_workers_change() {
 	local threads changer
 	threads=$(jq -c '[.vms[0].devices[0].workers[].tid]' <<<"$out")
 	(for _ in {1..20}; do
-		for id in 1 0; do "$tool" worker attach vm1/scsi0/2 $id; done
+		for id in 1 0; do "$tool" worker attach vm1/scsi0/2 "$id"; done
 		"$tool" worker create vm1/scsi0
 		"$tool" worker free vm1/scsi0 2
 	done >"$t_dir/changes" || echo failed >"$t_dir/failed") &
@@ -280,7 +280,7 @@ test_many_devices_while_others_come_and_go() {
 	for ((i = 0; i < n; i++)); do
 		"$vmm" --name "many$i" --net 2 --vsock $((1000 + i)) --busyloop "$i" <&9 >>"$t_dir/many" &
 	done
-	at_exit pkill -TERM -P $$ -x vmm
+	at_exit end_jobs
 	wait_for 100 all_there "$n" || fail "$(wc -l <"$t_dir/many") of $n are there"
 	for i in 1 2; do
 		/usr/bin/python3 "$TOP/tests/fixture/churn.py" "$t_dir/cycles$i" &
@@ -303,6 +303,7 @@ test_many_devices_while_others_come_and_go() {
 	last=$EPOCHSECONDS
 	note "$n VMs, $i readings in $((last - first)) s beside $(awk '{ n += $1 } END { print n }' "$t_dir"/cycles*) open/close cycles"
 }
+end_jobs() { jobs -p | xargs -r kill; }
 all_there() { [ "$(wc -l <"$t_dir/many")" = "$1" ]; }
 
 test_capabilities_without_root() {
