@@ -5,6 +5,7 @@
 #   BUILD=build         where everything is built; the source tree stays clean
 #   SANITIZE=1          AddressSanitizer and UndefinedBehaviorSanitizer
 #   KILLPOINTS=1        the kill points of tests/kill compiled in (never in a release)
+#   SNAPSHOT=auto       the kernel snapshot: auto (if clang, bpftool and libbpf are there), yes, no
 #   DESTDIR= PREFIX=/usr/local   where install puts things
 #   KERNEL="6.12"       the kernels of check-lab: 6.1 6.12 6.18 7.3, or host
 #   N=2000              kills per victim of check-kill
@@ -36,7 +37,30 @@ ifeq ($(KILLPOINTS),1)
 ALL_CPPFLAGS += -DKILLPOINTS
 endif
 
-SRCS := $(wildcard src/*.c)
+# The kernel snapshot's BPF program: compiled, and made a header, at build time only.
+SNAPSHOT ?= auto
+BPF_CLANG ?= $(firstword $(shell command -v clang))
+BPFTOOL ?= $(firstword $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool))
+ifneq ($(SNAPSHOT),no)
+HAVE_LIBBPF := $(shell $(PKG_CONFIG) --exists libbpf && echo libbpf)
+SNAPSHOT_LACKS := $(if $(BPF_CLANG),,clang) $(if $(BPFTOOL),,bpftool) $(if $(HAVE_LIBBPF),,libbpf)
+ifeq ($(strip $(SNAPSHOT_LACKS)),)
+HAVE_SNAPSHOT := 1
+else ifeq ($(SNAPSHOT),yes)
+$(error SNAPSHOT=yes needs: $(strip $(SNAPSHOT_LACKS)))
+else
+$(info no kernel snapshot in this build: no $(strip $(SNAPSHOT_LACKS)))
+endif
+endif
+
+SRCS := $(filter-out %.bpf.c,$(wildcard src/*.c))
+ifeq ($(HAVE_SNAPSHOT),1)
+SRCS := $(filter-out src/snapshot_none.c,$(SRCS))
+LIBS += $(shell $(PKG_CONFIG) --libs libbpf)
+ALL_CPPFLAGS += -DHAVE_SNAPSHOT $(shell $(PKG_CONFIG) --cflags libbpf)
+else
+SRCS := $(filter-out src/snapshot.c src/btf_offsets.c,$(SRCS))
+endif
 OBJS := $(SRCS:src/%.c=$(BUILD)/%.o)
 LIB_OBJS := $(filter-out $(BUILD)/main.o,$(OBJS))
 
@@ -53,6 +77,19 @@ $(BUILD)/flags: FORCE
 
 $(BUILD)/%.o: src/%.c $(BUILD)/flags Makefile
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# A system header for the compiler: its warnings are bpftool's.
+$(BUILD)/snapshot.o: ALL_CPPFLAGS += -isystem $(BUILD)/bpf
+$(BUILD)/snapshot.o: $(BUILD)/bpf/snapshot.lskel.h
+
+$(BUILD)/bpf/snapshot.o: src/snapshot.bpf.c src/snapshot_types.h $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(BPF_CLANG) -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Werror -Isrc \
+		-idirafter /usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
+
+$(BUILD)/bpf/snapshot.lskel.h: $(BUILD)/bpf/snapshot.o
+	$(BPFTOOL) gen skeleton -L $< name snapshot_bpf > $@.tmp
+	mv $@.tmp $@
 
 -include $(wildcard $(BUILD)/*.d)
 include tests/tests.mk
@@ -75,7 +112,7 @@ lint: ## compilers' warnings, analyzers, shellcheck, mandoc, house rules
 
 # What a tool that compiles without make needs to know.
 print-flags:
-	@echo $(ALL_CPPFLAGS) $(ALL_CFLAGS)
+	@echo $(ALL_CPPFLAGS) -isystem $(BUILD)/bpf $(ALL_CFLAGS)
 
 clean: ## remove what was built
 	rm -rf $(BUILD) $(BUILD)-*

@@ -10,6 +10,7 @@
 #include "check_list.h"
 #include "device.h"
 #include "procfs.h"
+#include "snapshot.h"
 #include "util.h"
 
 /* First line of a small file, without its newline; NULL if it cannot be read. */
@@ -192,6 +193,21 @@ static void check_lockdown(struct check *c)
 		check_add(&c->host, "lockdown", CHECK_UNKNOWN, "%s: %s", path, strerror(errno));
 }
 
+/* By taking one, of this process: what could forbid it is more than could be looked up. */
+static void check_snapshot(struct check *c)
+{
+	struct error e = ERROR_INIT;
+	struct snapshot snap;
+
+	if (snapshot_take(getpid(), &snap, &e)) {
+		check_add(&c->host, "snapshot", CHECK_NO, "%s; show and busyloop get stop a thread instead",
+			  e.message);
+		return;
+	}
+	check_add(&c->host, "snapshot", CHECK_OK, "works: show, list and busyloop get stop no thread");
+	snapshot_free(&snap);
+}
+
 void check_host(struct check *c)
 {
 	struct utsname uts;
@@ -210,4 +226,5 @@ void check_host(struct check *c)
 		  net_admin == CHECK_OK ? "effective" : "missing: rx-frames of taps cannot be set");
 	check_btf(c);
 	check_lockdown(c);
+	check_snapshot(c);
 }

@@ -5,9 +5,23 @@
 #include "command.h"
 #include "cut.h"
 #include "output.h"
+#include "source.h"
 #include "target.h"
 #include "util.h"
 #include "value.h"
+
+struct get_options {
+	bool all_queues;
+	const char *source;
+};
+
+static const struct option_spec get_table[] = {
+	{ "all-queues", 'A', OPTION_FLAG, NULL, "queues that the VMM has not set up, too",
+	  offsetof(struct get_options, all_queues), 0 },
+	{ "source", 0, OPTION_STRING, "SOURCE", "how to read: snapshot or owner; default: what works",
+	  offsetof(struct get_options, source), 0 },
+	{ NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0 },
+};
 
 struct set_options {
 	bool force;
@@ -90,18 +104,46 @@ static int with_target(struct error *e, const struct vm *vm)
 	return error_target(e, "%.100s%s%.50s", name, device[0] ? "/" : "", device);
 }
 
+/* The values into the devices of @sel, one VM's, from wherever they can be had. */
+static int read_values(struct context *ctx, struct state *s, struct selection *sel, struct error *e)
+{
+	const struct get_options *o = ctx->options;
+	struct vm *vm = sel->items[0].vm;
+	struct owner_log log = { 0 };
+	struct error why = ERROR_INIT;
+	struct snapshot snap;
+	enum source source;
+	int taken, ret;
+
+	if (source_parse(o->source, &source, e) < 0)
+		return -1;
+	taken = source_take(source, s, sel, &snap, &why);
+	if (taken < 0) {
+		*e = why;
+		return -1;
+	}
+	output_source(ctx, s, &why);
+	if (taken) {
+		ret = source_merge(&snap, vm, true, e);
+		snapshot_free(&snap);
+		return ret;
+	}
+	ret = busyloop_get(vm, sel, &log, e);
+	output_log(ctx, vm, &log);
+	return ret;
+}
+
 static int get(struct context *ctx, struct state *s, struct selection *sel, struct error *e)
 {
-	struct owner_log log = { 0 };
+	const struct get_options *o = ctx->options;
 	struct notes notes = { 0 };
 	struct vm *vm;
 
 	if (find(ctx, s, sel, e) < 0)
 		return -1;
 	vm = sel->items[0].vm;
-	if (busyloop_get(vm, sel, &log, e) < 0)
+	if (read_values(ctx, s, sel, e) < 0)
 		return with_target(e, vm);
-	output_log(ctx, vm, &log);
 	for (size_t i = 0; i < sel->n; i++)
 		if (target_check_queues(&sel->items[i], e) < 0)
 			return -1;
@@ -109,7 +151,8 @@ static int get(struct context *ctx, struct state *s, struct selection *sel, stru
 	for (size_t i = 0; i < notes.n && ctx->verbosity >= 0; i++)
 		fprintf(ctx->err, "vhostctl: %s\n", notes.items[i]);
 	notes_free(&notes);
-	s->source = "owner";
+	if (!o->all_queues)
+		source_hide_unused(s, sel);
 	state_cut(s, sel);
 	return output_state(ctx, s, e);
 }
@@ -178,6 +221,8 @@ static const struct command cmd_get = {
 	.summary = "read the busy-loop timeout of queues",
 	.min_operands = 1,
 	.max_operands = 1,
+	.options = get_table,
+	.options_size = sizeof(struct get_options),
 	.run = run_get,
 };
 

@@ -3,6 +3,7 @@
 #include "command.h"
 #include "cut.h"
 #include "output.h"
+#include "source.h"
 #include "target.h"
 #include "util.h"
 
@@ -15,6 +16,33 @@ static int only_vms(const struct selection *sel, struct error *e)
 	return 0;
 }
 
+/* Worker threads and taps of devices, where the kernel's own structures tell. Queues are for show. */
+static void add_snapshot(struct context *ctx, struct state *s, const struct selection *sel)
+{
+	struct error why = ERROR_INIT;
+	struct snapshot snap;
+
+	if (source_take(SOURCE_AUTO, s, sel, &snap, &why) == 0) {
+		s->source = NULL;
+		output_source(ctx, s, &why);
+		return;
+	}
+	for (size_t i = 0; i < s->n_vms; i++) {
+		struct vm *vm = &s->vms[i];
+		struct error e = ERROR_INIT;
+
+		if (source_merge(&snap, vm, false, &e) < 0)
+			*ARRAY_ADD(vm->errors, vm->n_errors) = e;
+		for (size_t d = 0; d < vm->n_devices; d++) {
+			free(vm->devices[d].queues);
+			vm->devices[d].queues = NULL;
+			vm->devices[d].n_queues = 0;
+			vm->devices[d].queues_known = false;
+		}
+	}
+	snapshot_free(&snap);
+}
+
 static int run_list(struct context *ctx, struct error *e)
 {
 	struct state s = { 0 };
@@ -24,6 +52,7 @@ static int run_list(struct context *ctx, struct error *e)
 	if (rc == 0)
 		rc = only_vms(&sel, e);
 	if (rc == 0) {
+		add_snapshot(ctx, &s, &sel);
 		state_cut(&s, &sel);
 		rc = output_state(ctx, &s, e);
 	}

@@ -3,48 +3,65 @@
 #include "cut.h"
 #include "inspect.h"
 #include "output.h"
+#include "source.h"
 #include "taps.h"
 #include "target.h"
 #include "util.h"
 
 struct options {
-	bool all, dot;
+	bool all, dot, all_queues;
+	const char *source;
 };
 
 static const struct option_spec option_table[] = {
 	{ "all", 'a', OPTION_FLAG, NULL, "every VM of this host", offsetof(struct options, all), 0 },
 	{ "dot", 0, OPTION_FLAG, NULL, "print a graph for Graphviz, as in 'show --dot vm1 | dot -Tsvg'",
 	  offsetof(struct options, dot), 0 },
+	{ "all-queues", 'A', OPTION_FLAG, NULL, "queues that the VMM has not set up, too",
+	  offsetof(struct options, all_queues), 0 },
+	{ "source", 0, OPTION_STRING, "SOURCE", "how to read: snapshot or owner; default: what works",
+	  offsetof(struct options, source), 0 },
 	{ NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0 },
 };
 
+static int inspect_one(struct context *ctx, struct vm *vm, const struct selection *sel,
+		       const struct snapshot *snap, struct error *e)
+{
+	struct owner_log log = { 0 };
+	int ret;
+
+	taps_read(vm, e); /* what fails is on the tap's row */
+	*e = ERROR_INIT;
+	if (snap) {
+		ret = source_merge(snap, vm, false, e);
+		return ret < 0 ? ret : inspect_features(vm, sel, e);
+	}
+	ret = inspect_vm(vm, sel, &log, e);
+	output_log(ctx, vm, &log);
+	return ret;
+}
+
 /* VMs may come and go: one that fails is a row with an error, not the end of the others. */
-static int inspect(struct context *ctx, struct state *s, const struct selection *sel,
+static int inspect(struct context *ctx, const struct selection *sel, const struct snapshot *snap,
 		   struct error *first)
 {
 	int ret = 0;
 
 	for (size_t i = 0; i < sel->n; i++) {
 		struct vm *vm = sel->items[i].vm;
-		struct owner_log log = { 0 };
 		struct error e = ERROR_INIT;
 		bool seen = false;
 
 		for (size_t k = 0; k < i; k++)
 			seen |= sel->items[k].vm == vm;
-		if (seen)
+		if (seen || inspect_one(ctx, vm, sel, snap, &e) == 0)
 			continue;
-		taps_read(vm, &e); /* what fails is on the tap's row */
-		if (inspect_vm(vm, sel, &log, &e) < 0) {
-			*ARRAY_ADD(vm->errors, vm->n_errors) = e;
-			error_target(&e, "%s", vm->name ? vm->name : "");
-			if (ret == 0)
-				*first = e;
-			ret = -1;
-		}
-		output_log(ctx, vm, &log);
+		*ARRAY_ADD(vm->errors, vm->n_errors) = e;
+		error_target(&e, "%s", vm->name ? vm->name : "");
+		if (ret == 0)
+			*first = e;
+		ret = -1;
 	}
-	s->source = "owner";
 	return ret;
 }
 
@@ -61,13 +78,23 @@ static int check_queues(const struct selection *sel, struct error *e)
 static int show(struct context *ctx, const struct options *o, struct state *s,
 		struct selection *sel, struct error *e)
 {
-	int ret;
+	struct snapshot snap;
+	enum source source;
+	int taken, ret;
 
-	if (target_find((const char *const *)ctx->argv, (size_t)ctx->argc, s, sel, e) < 0)
+	if (source_parse(o->source, &source, e) < 0 ||
+	    target_find((const char *const *)ctx->argv, (size_t)ctx->argc, s, sel, e) < 0)
 		return -1;
-	ret = inspect(ctx, s, sel, e);
+	taken = source_take(source, s, sel, &snap, e);
+	if (taken < 0)
+		return -1;
+	output_source(ctx, s, e);
+	ret = inspect(ctx, sel, taken ? &snap : NULL, e);
+	snapshot_free(&snap);
 	if (ret == 0 && check_queues(sel, e) < 0)
 		return -1;
+	if (!o->all_queues)
+		source_hide_unused(s, sel);
 	state_cut(s, sel);
 	/* What could be read is worth having; the status still tells that a named VM was not read. */
 	if (output_state(ctx, s, e) < 0)
@@ -97,8 +124,9 @@ const struct command cmd_show = {
 	.name = "show",
 	.operands = "[TARGET...]",
 	.summary = "full state of VMs, devices or queues",
-	.details = "Values behind the kernel's owner check are read by one thread of the VM, stopped for\n"
-		   "tens of microseconds.",
+	.details = "Read from the kernel's own structures where it lets us; no thread is stopped. Else, or\n"
+		   "with --source owner, by one thread of the VM, stopped for tens of microseconds; less is\n"
+		   "known then. 'vhostctl check' tells which it will be, and why.",
 	.max_operands = -1,
 	.options = option_table,
 	.options_size = sizeof(struct options),

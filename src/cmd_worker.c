@@ -6,6 +6,7 @@
 #include "cut.h"
 #include "inspect.h"
 #include "output.h"
+#include "source.h"
 #include "util.h"
 
 #define COUNT_MAX 1024		/* as many request queues as vhost_scsi can have */
@@ -89,21 +90,37 @@ int worker_queues(struct worker_command *w, const char *text, struct ranges *que
 	return ret;
 }
 
+/* Idle workers and threads as the kernel's own structures tell, or less, as its calls do. */
+static int read_workers(struct context *ctx, struct state *s, const struct selection *sel,
+			struct error *e)
+{
+	struct vm *vm = sel->items[0].vm;
+	struct owner_log log = { 0 };
+	struct error why = ERROR_INIT;
+	struct snapshot snap;
+	int ret;
+
+	if (source_take(SOURCE_AUTO, s, sel, &snap, &why)) {
+		ret = source_merge(&snap, vm, false, e);
+		snapshot_free(&snap);
+		return ret < 0 ? ret : inspect_features(vm, sel, e);
+	}
+	output_source(ctx, s, &why);
+	ret = inspect_vm(vm, sel, &log, e);
+	output_log(ctx, vm, &log);
+	return ret;
+}
+
 static int list(struct context *ctx, struct state *s, struct selection *sel, struct error *e)
 {
-	struct owner_log log = { 0 };
-	struct vm *vm;
-
 	if (target_find((const char *const *)ctx->argv, 1, s, sel, e) < 0)
 		return -1;
-	vm = sel->items[0].vm;
-	if (inspect_vm(vm, sel, &log, e) < 0)
+	if (read_workers(ctx, s, sel, e) < 0)
 		return error_target(e, "%s", ctx->argv[0]);
-	output_log(ctx, vm, &log);
 	for (size_t i = 0; i < sel->n; i++)
 		if (target_check_queues(&sel->items[i], e) < 0)
 			return -1;
-	s->source = "owner";
+	source_hide_unused(s, sel);
 	state_cut(s, sel);
 	return output_state(ctx, s, e);
 }

@@ -244,6 +244,19 @@ static void read_features(const struct vm_ref *ref, struct device *d)
 		note_error(d, &e);
 }
 
+int inspect_features(struct vm *vm, const struct selection *sel, struct error *e)
+{
+	struct vm_ref ref = VM_REF_INIT;
+
+	if (vm_hold(&ref, vm->pid, vm->start_time, e) < 0)
+		return -1;
+	for (size_t i = 0; i < vm->n_devices; i++)
+		if (selection_has_device(sel, vm, &vm->devices[i]))
+			read_features(&ref, &vm->devices[i]);
+	vm_release(&ref);
+	return 0;
+}
+
 int inspect_vm(struct vm *vm, const struct selection *sel, struct owner_log *log, struct error *e)
 {
 	struct vm_ref ref = VM_REF_INIT;

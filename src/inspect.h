@@ -17,4 +17,7 @@
  */
 int inspect_vm(struct vm *vm, const struct selection *sel, struct owner_log *log, struct error *e);
 
+/* Of the same devices only what may be asked plainly, which stops nobody: features, worker mode. */
+int inspect_features(struct vm *vm, const struct selection *sel, struct error *e);
+
 #endif

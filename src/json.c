@@ -27,16 +27,22 @@ static void put_int(json_t *object, const char *key, int64_t value)
 	put(object, key, value == UNKNOWN ? json_null() : json_integer(value));
 }
 
-static void put_bool(json_t *object, const char *key, int64_t value)
-{
-	put(object, key, value == UNKNOWN ? json_null() : json_boolean(value));
-}
-
 static void put_string(json_t *object, const char *key, const char *s)
 {
 	_cleanup_free_ char *valid = s ? escape_utf8(s) : NULL;
 
 	put(object, key, valid ? json_string(valid) : json_null());
+}
+
+static void put_bool(json_t *object, const char *key, bool known, bool value)
+{
+	put(object, key, known ? json_boolean(value) : json_null());
+}
+
+/* For the model's flags that can be UNKNOWN. */
+static void put_flag(json_t *object, const char *key, int64_t value)
+{
+	put_bool(object, key, value != UNKNOWN, value != UNKNOWN && value);
 }
 
 /* For the model's char arrays, where "" says that it is not known. */
@@ -62,13 +68,13 @@ static void append_bit(json_t *names, unsigned int bit, const char *name)
 	json_array_append_new(names, json_string(name ? name : number));
 }
 
-static json_t *feature_names_json(const struct device *d)
+static json_t *feature_names_json(enum device_kind kind, uint64_t features)
 {
 	json_t *names = json_array();
 
 	for (unsigned int bit = 0; bit < 64; bit++)
-		if (d->features >> bit & 1)
-			append_bit(names, bit, feature_name(d->kind, bit));
+		if (features >> bit & 1)
+			append_bit(names, bit, feature_name(kind, bit));
 	return names;
 }
 
@@ -97,6 +103,20 @@ static json_t *errors_json(const struct error *errors, size_t n)
 	return list;
 }
 
+static void put_ring(json_t *o, const struct ring *r)
+{
+	put_int(o, "size", r->known ? (int64_t)r->size : UNKNOWN);
+	put_bool(o, "set_up", r->known, r->set_up);
+	put_int(o, "avail_idx", r->known ? r->avail_idx : UNKNOWN);
+	put_int(o, "last_avail_idx", r->known ? r->last_avail_idx : UNKNOWN);
+	put_int(o, "last_used_idx", r->known ? r->last_used_idx : UNKNOWN);
+	put_int(o, "pending", ring_pending(r));
+	put_bool(o, "backend", r->known, r->backend);
+	put_bool(o, "kick", r->known, r->kick);
+	put_bool(o, "call", r->known, r->call);
+	put_nonempty(o, "tap", r->tap);
+}
+
 static json_t *queue_json(const struct queue *q)
 {
 	json_t *o = json_object();
@@ -106,8 +126,7 @@ static json_t *queue_json(const struct queue *q)
 	put_int(o, "busyloop_usecs", q->busyloop_usecs);
 	put_int(o, "worker_id", q->worker_id);
 	put_int(o, "worker_tid", q->worker_tid);
-	/* No ioctl reads a ring's size, and the model has no other source for it. */
-	put(o, "size", json_null());
+	put_ring(o, &q->ring);
 	return o;
 }
 
@@ -139,6 +158,7 @@ static json_t *workers_json(const struct vm *vm, const struct worker *workers, s
 		put_int(o, "cpu_ns", w->cpu_ns);
 		put(o, "queues", w->queues ? indices_json(w->queues, w->n_queues) : json_null());
 		put_string(o, "remark", worker_remark(vm, w));
+		put_int(o, "attachments", w->attachments_known ? (int64_t)w->attachments : UNKNOWN);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -162,6 +182,35 @@ static json_t *holders_json(const struct device *d)
 	return list;
 }
 
+static json_t *zerocopy_json(const struct zerocopy *z)
+{
+	json_t *o = json_object();
+
+	put(o, "enabled", json_boolean(z->enabled));
+	put_flag(o, "module", z->module);
+	put_int(o, "packets", z->packets);
+	put_int(o, "forced_copies", z->forced_copies);
+	put_int(o, "in_flight", z->in_flight);
+	return o;
+}
+
+static void put_inside(json_t *o, const struct device *d)
+{
+	const struct device_inside *in = &d->inside;
+
+	put_int(o, "owner_pid", in->known ? in->owner_pid : UNKNOWN);
+	put_bool(o, "fork_owner", in->known && in->fork_owner != UNKNOWN, in->fork_owner > 0);
+	put_mask(o, "acked_features", in->acked_known, in->acked_features);
+	put(o, "acked_feature_names", in->acked_known ? feature_names_json(d->kind, in->acked_features)
+						      : json_null());
+	put_string(o, "wwpn", in->wwpn);
+	put_int(o, "cid", in->known ? in->cid : UNKNOWN);
+	put_int(o, "tap_ifindex", in->known ? in->tap_ifindex : UNKNOWN);
+	put_int(o, "tap_netns", in->known ? in->tap_netns : UNKNOWN);
+	put_int(o, "tap_fd", in->known ? in->tap_fd : UNKNOWN);
+	put(o, "zerocopy", in->zerocopy.known ? zerocopy_json(&in->zerocopy) : json_null());
+}
+
 static json_t *device_json(const struct vm *vm, const struct device *d)
 {
 	json_t *o = json_object();
@@ -172,13 +221,15 @@ static json_t *device_json(const struct vm *vm, const struct device *d)
 	put_string(o, "path", d->path);
 	put(o, "holders", holders_json(d));
 	put_mask(o, "features", d->features_known, d->features);
-	put(o, "feature_names", d->features_known ? feature_names_json(d) : json_null());
+	put(o, "feature_names", d->features_known ? feature_names_json(d->kind, d->features)
+						   : json_null());
 	put_mask(o, "backend_features", d->backend_features_known, d->backend_features);
 	put(o, "backend_feature_names", d->backend_features_known ? backend_feature_names_json(d)
 								  : json_null());
 	put_string(o, "worker_mode", worker_mode_name(d->worker_mode));
 	put_string(o, "tap", d->tap);
 	put_string(o, "tap_source", tap_source_name(d->tap_source));
+	put_inside(o, d);
 	put(o, "queues", d->queues_known ? queues_json(d) : json_null());
 	put(o, "workers", d->workers_known ? workers_json(vm, d->workers, d->n_workers) : json_null());
 	put(o, "errors", errors_json(d->errors, d->n_errors));
@@ -206,20 +257,23 @@ static json_t *tap_json(const struct tap *t)
 	put(o, "macvtap", json_boolean(t->macvtap));
 	put_int(o, "rx_frames", t->rx_frames);
 	put_int(o, "rx_frames_max", t->rx_frames_max);
-	put_bool(o, "vhost", t->vhost);
+	put_flag(o, "vhost", t->vhost);
 	put_int(o, "mtu", t->mtu);
 	put_string(o, "master", t->master);
 	put_string(o, "alias", t->alias);
 	put_nonempty(o, "operstate", t->operstate);
-	put_bool(o, "multi_queue", t->multi_queue);
-	put_bool(o, "vnet_hdr", t->vnet_hdr);
-	put_bool(o, "persist", t->persist);
+	put_flag(o, "multi_queue", t->multi_queue);
+	put_flag(o, "vnet_hdr", t->vnet_hdr);
+	put_flag(o, "persist", t->persist);
 	put_int(o, "numqueues", t->numqueues);
 	put_int(o, "numdisabled", t->numdisabled);
 	put_int(o, "rx_packets", t->rx_packets);
 	put_int(o, "tx_packets", t->tx_packets);
 	put_int(o, "rx_dropped", t->rx_dropped);
 	put_int(o, "tx_dropped", t->tx_dropped);
+	put_int(o, "rx_batched", t->inside.known ? t->inside.rx_batched : UNKNOWN);
+	put_int(o, "queues_attached", t->inside.known ? t->inside.attached : UNKNOWN);
+	put_int(o, "queues_detached", t->inside.known ? t->inside.detached : UNKNOWN);
 	put(o, "errors", errors_json(t->errors, t->n_errors));
 	return o;
 }

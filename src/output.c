@@ -91,3 +91,12 @@ int output_check(struct context *ctx, const struct check *c, struct error *e)
 			      ? table_check(c, &t)
 			      : json_check(c, ctx->format == FORMAT_PRETTY), e);
 }
+
+void output_source(struct context *ctx, const struct state *s, const struct error *why)
+{
+	_cleanup_free_ char *reason = escape_text(why->message, ctx->utf8);
+
+	if (ctx->verbosity > 0 && why->status)
+		fprintf(ctx->err, "vhostctl: no kernel snapshot: %s; source is %s\n", reason,
+			s->source ? s->source : "neither");
+}

@@ -25,6 +25,9 @@ void output_log(struct context *ctx, const struct vm *vm, const struct owner_log
 
 int output_check(struct context *ctx, const struct check *c, struct error *e);
 
+/* With -v, on ctx->err: why s->source is not the snapshot, if @why says so. */
+void output_source(struct context *ctx, const struct state *s, const struct error *why);
+
 /* Plain text such as help; not silenced by -q. */
 int output_text(struct context *ctx, const char *text, struct error *e);
 

@@ -19,6 +19,7 @@ void device_free(struct device *d)
 {
 	free(d->path);
 	free(d->tap);
+	free(d->inside.wwpn);
 	free(d->holders);
 	free(d->queues);
 	workers_free(d->workers, d->n_workers);
@@ -105,9 +106,14 @@ const char *worker_remark(const struct vm *vm, const struct worker *w)
 
 const char *tap_source_name(enum tap_source source)
 {
-	static const char *const names[] = { NULL, "snapshot", "cmdline", "sole" };
+	static const char *const names[] = { NULL, "snapshot", "cmdline", "sole", "elimination" };
 
 	return names[source];
+}
+
+int64_t ring_pending(const struct ring *r)
+{
+	return r->known ? (uint16_t)(r->avail_idx - r->last_avail_idx) : UNKNOWN;
 }
 
 void queue_name(enum device_kind kind, unsigned int index, char name[16])

@@ -24,7 +24,21 @@ enum device_kind { DEVICE_NET, DEVICE_SCSI, DEVICE_VSOCK, DEVICE_VDPA, DEVICE_KI
 enum worker_mode { WORKER_MODE_UNKNOWN, WORKER_MODE_TASK, WORKER_MODE_KTHREAD };
 
 /* How it is known which tap a vhost-net device drives. */
-enum tap_source { TAP_SOURCE_NONE, TAP_SOURCE_SNAPSHOT, TAP_SOURCE_CMDLINE, TAP_SOURCE_SOLE };
+enum tap_source {
+	TAP_SOURCE_NONE, TAP_SOURCE_SNAPSHOT, TAP_SOURCE_CMDLINE, TAP_SOURCE_SOLE, TAP_SOURCE_ELIMINATION,
+};
+
+/* A queue's ring as the kernel has it. Only the snapshot tells; not known as a whole, or all of it. */
+struct ring {
+	bool known;
+	bool set_up;			/* the VMM gave it a ring, an eventfd or a size */
+	unsigned int size;		/* entries */
+	uint16_t avail_idx;		/* of the guest's ring, as vhost last read it */
+	uint16_t last_avail_idx;	/* vhost has taken what is before it */
+	uint16_t last_used_idx;		/* vhost has returned what is before it */
+	bool backend, kick, call;
+	char tap[16];			/* interface behind its backend; "" if none */
+};
 
 /* What is yes, no or not known, in an int64_t as the numbers are. */
 #define KNOWN(yes) ((int64_t)!!(yes))
@@ -35,6 +49,7 @@ struct queue {
 	int64_t busyloop_usecs;		/* kernel's unit: 1.024 us; UNKNOWN where it has no meaning */
 	int64_t worker_id;		/* per device, 0 is the default worker */
 	int64_t worker_tid;
+	struct ring ring;
 };
 
 /* A thread that serves queues, as the scheduler sees it. */
@@ -50,6 +65,30 @@ struct worker {
 	int64_t cpu_ns;
 	unsigned int *queues;		/* indices served; NULL: not known; none of them: idle */
 	size_t n_queues;
+	bool attachments_known;
+	unsigned int attachments;	/* queues served, as the kernel counts them (6.5+) */
+};
+
+/* Zero-copy transmission of a vhost-net device. Only the snapshot tells. */
+struct zerocopy {
+	bool known;
+	bool enabled;			/* its tx ring was set up for it */
+	int64_t module;			/* vhost_net's experimental_zcopytx: 0 or 1 */
+	unsigned int packets, forced_copies;	/* sent since a count to 1024 began anew */
+	unsigned int in_flight;
+};
+
+/* What the kernel's own structures add on a device. Only the snapshot tells. */
+struct device_inside {
+	bool known;
+	int64_t owner_pid;		/* whose mm took ownership */
+	int64_t fork_owner;		/* 0 or 1; UNKNOWN before it was there */
+	bool acked_known;
+	uint64_t acked_features;	/* what the guest's driver and the VMM took of the features */
+	char *wwpn;			/* scsi, once its endpoint is set */
+	int64_t cid;			/* vsock */
+	int64_t tap_ifindex, tap_netns, tap_fd;
+	struct zerocopy zerocopy;
 };
 
 struct device {
@@ -72,8 +111,16 @@ struct device {
 	struct worker *workers;
 	size_t n_workers;
 	bool workers_known;
+	struct device_inside inside;
 	struct error *errors;
 	size_t n_errors;
+};
+
+/* What the kernel's own structures add on a tap. Only the snapshot tells. */
+struct tap_inside {
+	bool known;
+	int64_t rx_batched;		/* rx-frames as tun has it */
+	int64_t attached, detached;	/* queues */
 };
 
 struct tap {
@@ -93,6 +140,7 @@ struct tap {
 	int64_t multi_queue, vnet_hdr, persist;		/* 0, 1: flags of a tun device */
 	int64_t numqueues, numdisabled;	/* of a tap with multi_queue */
 	int64_t rx_packets, tx_packets, rx_dropped, tx_dropped;
+	struct tap_inside inside;
 	struct error *errors;
 	size_t n_errors;
 };
@@ -162,6 +210,9 @@ const char *worker_mode_name(enum worker_mode mode);	/* "task"; NULL if unknown 
 /* What an operator should know of how @w runs beside its VM; NULL: nothing. */
 const char *worker_remark(const struct vm *vm, const struct worker *w);
 const char *tap_source_name(enum tap_source source);	/* "cmdline"; NULL if none */
+
+/* Entries that the guest has made available and vhost has seen but not taken; UNKNOWN if so. */
+int64_t ring_pending(const struct ring *r);
 
 /* Name of queue @index of a device of @kind into @name; "" where the kind has no names. */
 void queue_name(enum device_kind kind, unsigned int index, char name[16]);

@@ -161,6 +161,12 @@ static bool numbered(const char *name, size_t *prefix, unsigned int *number)
 	return true;
 }
 
+static bool same_ring(const struct ring *a, const struct ring *b)
+{
+	return a->known == b->known && a->size == b->size && a->backend == b->backend &&
+	       ring_pending(a) == ring_pending(b) && !strcmp(a->tap, b->tap);
+}
+
 /* Can @b follow @a in one row "req3-req127"? */
 static bool same_run(const struct queue *a, const struct queue *b)
 {
@@ -168,7 +174,8 @@ static bool same_run(const struct queue *a, const struct queue *b)
 	unsigned int n_a, n_b;
 
 	if (b->index != a->index + 1 || b->busyloop_usecs != a->busyloop_usecs ||
-	    b->worker_id != a->worker_id || b->worker_tid != a->worker_tid)
+	    b->worker_id != a->worker_id || b->worker_tid != a->worker_tid ||
+	    !same_ring(&a->ring, &b->ring))
 		return false;
 	if (!*a->name && !*b->name)
 		return true;
@@ -182,6 +189,15 @@ static void queue_label(const struct queue *q, char label[16])
 		snprintf(label, 16, "%s", q->name);
 	else
 		snprintf(label, 16, "%u", q->index);
+}
+
+static void set_ring(struct table *t, scols_line *line, const struct ring *r)
+{
+	if (r->known && !r->set_up)
+		set(t, line, COL_DETAILS, "not set up");
+	else if (r->known)
+		setf(t, line, COL_DETAILS, "%u entries, %" PRId64 " pending%s", r->size, ring_pending(r),
+		     r->backend ? "" : ", no backend");
 }
 
 static const struct worker *find_tid(const struct worker *workers, size_t n, int64_t tid)
@@ -216,6 +232,7 @@ static void add_queues(struct table *t, scols_line *parent, const struct vm *vm,
 		set_int(t, line, COL_WORKER, q->worker_id, "");
 		set_int(t, line, COL_TID, q->worker_tid, "");
 		set(t, line, COL_CPUS, w && w->cpus ? w->cpus : "-");
+		set_ring(t, line, &q->ring);
 	}
 }
 
@@ -250,13 +267,27 @@ static bool has_shown_queue(const struct device *d, int64_t worker_id)
 	return false;
 }
 
+/* "wwpn naa.5, ", "cid 3, ", "owner 12, ": what the snapshot knows, and is worth a word. */
+static char *inside_text(const struct vm *vm, const struct device_inside *in)
+{
+	char cid[32] = "", owner[32] = "";
+
+	if (in->known && in->cid != UNKNOWN)
+		snprintf(cid, sizeof(cid), "cid %" PRId64 ", ", in->cid);
+	if (in->known && in->owner_pid != UNKNOWN && in->owner_pid != vm->pid)
+		snprintf(owner, sizeof(owner), "owner %" PRId64 ", ", in->owner_pid);
+	return xasprintf("%s%s%s%s%s", in->wwpn ? "wwpn " : "", in->wwpn ? in->wwpn : "",
+			 in->wwpn ? ", " : "", cid, owner);
+}
+
 static void add_device(struct table *t, scols_line *parent, const struct vm *vm,
 		       const struct device *d)
 {
 	scols_line *line = add_line(t, parent);
 	const char *mode = worker_mode_name(d->worker_mode);
-	_cleanup_free_ char *details = xasprintf("%s%s%s%s%s%s", d->tap ? d->tap : "",
-						 d->tap ? ", " : "", mode ? mode : "",
+	_cleanup_free_ char *inside = inside_text(vm, &d->inside);
+	_cleanup_free_ char *details = xasprintf("%s%s%s%s%s%s%s", d->tap ? d->tap : "",
+						 d->tap ? ", " : "", inside, mode ? mode : "",
 						 mode ? " workers, " : "", d->path ? d->path : "-",
 						 d->n_errors ? ", error" : "");
 

@@ -88,3 +88,11 @@ $(BUILD)/tests/bench_pause: tests/bench/pause.c $(LIB_OBJS)
 bench: all fixtures $(BUILD)/tests/bench_pause ## pause and wall time beside a bare stop and gdb; batches of a tap
 	@BUILD=$(realpath $(BUILD)) tests/bench/bench.sh $(firstword $(KERNEL))
 .PHONY: bench
+
+$(BUILD)/tests/bench_walk: tests/bench/walk.c $(LIB_OBJS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS)
+
+bench-snapshot: all fixtures $(BUILD)/tests/bench_walk ## kernel snapshot beside the owner context and readlink
+	@BUILD=$(realpath $(BUILD)) tests/lab/boot.sh $(or $(firstword $(KERNEL)),6.12) --shell-cmd 'bash tests/bench/snapshot.sh'
+.PHONY: bench-snapshot

@@ -189,6 +189,39 @@ static inline struct state sample_hostile(void)
 	return s;
 }
 
+/* The full one as the kernel snapshot sees it. */
+static inline struct state sample_snapshot(void)
+{
+	struct state s = sample_full();
+	struct device *net = &s.vms[0].devices[0], *scsi = &s.vms[0].devices[1];
+
+	s.source = "snapshot";
+	for (size_t i = 0; i < net->n_queues; i++) {
+		net->queues[i].ring = (struct ring){ .known = true, .set_up = true, .size = 256,
+						     .avail_idx = 3, .last_avail_idx = 65535,
+						     .last_used_idx = 65534, .backend = true,
+						     .kick = true, .tap = "tap0" };
+	}
+	for (size_t i = 0; i < scsi->n_queues; i++)
+		scsi->queues[i].ring = (struct ring){ .known = true, .set_up = i < 4, .size = i < 4 ? 128 : 1 };
+	net->inside = (struct device_inside){
+		.known = true, .owner_pid = 188, .fork_owner = 1, .acked_known = true,
+		.acked_features = 0x100000000, .cid = UNKNOWN, .tap_ifindex = 3,
+		.tap_netns = 4026531840, .tap_fd = 3,
+		.zerocopy = { .known = true, .module = 0, .packets = 7, .forced_copies = 1 },
+	};
+	net->tap_source = TAP_SOURCE_SNAPSHOT;
+	net->workers[0].attachments_known = true;
+	net->workers[0].attachments = 2;
+	scsi->inside = (struct device_inside){
+		.known = true, .owner_pid = 99, .fork_owner = UNKNOWN, .cid = 7, .tap_ifindex = UNKNOWN,
+		.tap_netns = UNKNOWN, .tap_fd = UNKNOWN, .wwpn = xstrdup(HOSTILE),
+	};
+	s.vms[0].taps[0].inside = (struct tap_inside){ .known = true, .rx_batched = 64,
+						       .attached = 2, .detached = UNKNOWN };
+	return s;
+}
+
 static const struct sample {
 	const char *name;
 	struct state (*make)(void);
@@ -197,6 +230,7 @@ static const struct sample {
 	{ "full", sample_full },
 	{ "unknown", sample_unknown },
 	{ "hostile", sample_hostile },
+	{ "snapshot", sample_snapshot },
 };
 
 static inline struct changes sample_changes(const char *target)

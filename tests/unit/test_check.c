@@ -90,9 +90,10 @@ static void host(void **state)
 	(void)state;
 	check_host(&c);
 	assert_true(c.kernel[0]);
-	assert_int_equal(c.host.n, 14);
+	assert_int_equal(c.host.n, 15);
 	item(&c.host, "vhost_net");
 	item(&c.host, "worker_mode");
+	item(&c.host, "snapshot");
 	if (!access("/dev/vhost-net", F_OK) && !access("/sys/module/vhost_net", F_OK))
 		assert_item(&c.host, "vhost_net", CHECK_OK, "10:238");
 	for (size_t i = 0; i < c.host.n; i++)

@@ -11,7 +11,7 @@ mapfile -t lines < <("$BUILD/unit/test_json" --print)
 state=${lines[0]-}
 
 # The kinds of what "test_json --print" prints, in its order.
-read -ra kinds <<<"state state state state state state state state changes changes changes changes checks"
+read -ra kinds <<<"state state state state state state state state state state changes changes changes changes checks"
 out=$("$BUILD/unit/test_json" --print | validate "${kinds[@]}")
 ok "all sample documents are valid" "$out"
 

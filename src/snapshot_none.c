@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* In place of snapshot.c in a build that lacks clang, bpftool or libbpf. */
+#include "snapshot.h"
+
+int snapshot_take(pid_t pid __attribute__((unused)), struct snapshot *s, struct error *e)
+{
+	*s = (struct snapshot){ 0 };
+	return error_set(e, STATUS_UNSUPPORTED, 0, "take a kernel snapshot",
+			 "this program was built without it");
+}
