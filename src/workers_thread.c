@@ -196,9 +196,10 @@ static int narrow_down(struct session *s, struct loan *loan, struct suspects *li
 	}
 	if (!flushed)
 		return error_set(e, STATUS_FAILED, 0, operation,
-				 "no queue of worker %u is set up yet, or this kernel does not count how often a "
-				 "thread runs (schedstat); pin it once the guest's driver runs, or give cpus to "
-				 "'vhostctl worker create'", loan->id);
+				 "no queue of worker %u is set up yet, or this kernel does not "
+				 "count how often a thread runs (schedstat); pin it once the "
+				 "guest's driver runs, or give cpus to 'vhostctl worker create'",
+				 loan->id);
 	for (int round = 0; round < ROUNDS && list->n != 1; round++)
 		if (narrow_once(s, loan, list, &flushed, e) < 0)
 			return -1;
