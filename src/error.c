@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int error_set(struct error *e, enum status status, int errnum, const char *operation,
+int (error_set)(struct error *e, enum status status, int errnum, const char *operation,
 	      const char *fmt, ...)
 {
 	va_list ap;
@@ -21,13 +21,13 @@ int error_set(struct error *e, enum status status, int errnum, const char *opera
 	return -1;
 }
 
-int error_errno(struct error *e, int errnum, const char *operation, const char *hint)
+int (error_errno)(struct error *e, int errnum, const char *operation, const char *hint)
 {
 	return error_set(e, error_status(errnum), errnum, operation, "%s%s%s", strerror(errnum),
 			 hint ? "; " : "", hint ? hint : "");
 }
 
-int error_target(struct error *e, const char *fmt, ...)
+int (error_target)(struct error *e, const char *fmt, ...)
 {
 	va_list ap;
 

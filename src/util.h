@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define NONNULL_RESULT __attribute__((returns_nonnull))
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static inline void cleanup_free(void *p)
@@ -53,11 +54,11 @@ static inline void cleanup_closedir(DIR **d)
  * Memory is not a condition worth carrying through every signature of a tool
  * this size: when it is gone the program says so and ends (see util.c).
  */
-void *xrealloc_array(void *ptr, size_t n, size_t size);
-void *xrealloc(void *ptr, size_t size);
-void *xcalloc(size_t n, size_t size);
-char *xstrdup(const char *s);
-char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void *xrealloc_array(void *ptr, size_t n, size_t size) NONNULL_RESULT;
+void *xrealloc(void *ptr, size_t size) NONNULL_RESULT;
+void *xcalloc(size_t n, size_t size) NONNULL_RESULT;
+char *xstrdup(const char *s) NONNULL_RESULT;
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2))) NONNULL_RESULT;
 
 /* Append a zeroed element and return a pointer to it; valid until the next append. */
 #define ARRAY_ADD(ptr, n)                                                     \

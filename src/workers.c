@@ -83,7 +83,7 @@ static int create(struct session *s, unsigned int count, const struct ranges *cp
 		uncreate_workers(s, &made, e);
 	for (size_t i = 0; ret == 0 && i < made.n; i++)
 		note_worker_change(s, UNKNOWN, made.ids[i], thread_of(&made, i));
-	for (size_t i = 0; ret == 0 && i < gets->n; i++)
+	for (size_t i = 0; ret == 0 && made.n && i < gets->n; i++)
 		note_queue_change(s, moves[i].queue, moves[i].from, moves[i].to,
 				  thread_of(&made, i % made.n));
 	if (ret == 0 && !made.threads)

@@ -213,7 +213,7 @@ static int try_create(struct session *s, struct ops *first, size_t n, struct cre
 		while (ops.n < n - made->n + (first && tries == 0 ? first->n : 0))
 			ops_add(&ops, s, VHOST_WORKER_NEW, 0, 0, true);
 		ret = ops_run(s, OWNER_THREAD_MAIN, &ops, e);
-		if (first && tries == 0)
+		if (first && tries == 0 && ops.n)
 			memcpy(first->items, ops.items, first->n * sizeof(*first->items));
 		if (ret == 0) {
 			ret = take_ids(&ops, made, e);

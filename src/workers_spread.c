@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -44,9 +45,9 @@ static int find_requests(struct session *s, struct ranges *requests, struct erro
 static int check_requests(const struct session *s, const struct ranges *requests,
 			  unsigned int count, struct error *e)
 {
-	uint32_t last = requests->items[requests->n - 1].last;
+	uint32_t last = requests->n ? requests->items[requests->n - 1].last : 0;
 
-	if (requests->items[0].first < FIRST_REQUEST)
+	if (!requests->n || requests->items[0].first < FIRST_REQUEST)
 		return error_set(e, STATUS_USAGE, 0, operation,
 				 "queues 0 and 1 (ctl, event) stay with the default worker; name "
 				 "request queues");
@@ -70,6 +71,7 @@ static struct move *resolve(const struct spread *plan, const struct created *mad
 	for (size_t i = 0; i < plan->n_moves; i++) {
 		const struct spread_move *m = &plan->moves[i];
 
+		assert(m->to >= 0 || made->ids);
 		moves[i] = (struct move){ m->queue, m->from,
 					  m->to < 0 ? made->ids[-1 - m->to] : (uint32_t)m->to };
 	}
