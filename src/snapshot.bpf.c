@@ -393,6 +393,8 @@ static __always_inline void send_device(struct seq_file *seq, __u64 private, __u
 	device.flags = 0;
 	device.from = page_from;
 	device.n_queues = read_u32(device.id_dev, at.dev_nvqs);
+	if (device.n_queues > SNAP_QUEUES)
+		return;
 	device.n_worker_ids = worker_ids(device.id_dev);
 	if (device.from && device.from >= device.n_queues && device.from >= device.n_worker_ids)
 		return;
@@ -476,6 +478,9 @@ int walk(struct bpf_iter__task_file *ctx)
 	/* By way of memory: what is read back are numbers, which may be calculated with. */
 	now_file = (__u64)file;
 	now_task = (__u64)task;
+	/* A thread can have a table of its own, in which numbers are not those of /proc/PID/fd. */
+	if (read_u32(now_task, at.task_pid) != read_u32(now_task, at.task_tgid))
+		return 0;
 	kind = kind_of(now_file);
 	if (kind == SNAP_KINDS)
 		return 0;

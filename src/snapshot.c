@@ -151,7 +151,7 @@ static struct snapshot_bpf *load(struct snapshot *s, struct error *e)
 	return skel;
 }
 
-static int read_all(int fd, struct stream *st, struct error *e)
+static int read_all(int fd, struct stream *st, size_t most, struct error *e)
 {
 	for (;;) {
 		ssize_t n;
@@ -168,7 +168,7 @@ static int read_all(int fd, struct stream *st, struct error *e)
 		/* EAGAIN: a million files without a record among them; it goes on from there. */
 		else if (errno != EAGAIN && errno != EINTR)
 			return error_errno(e, errno, operation, NULL);
-		if (st->len > MOST_BYTES)
+		if (st->len > most)
 			return error_set(e, STATUS_FAILED, 0, operation, "more than %u MB of it",
 					 MOST_BYTES >> 20);
 	}
@@ -197,7 +197,8 @@ static int walk(const struct snapshot_bpf *skel, pid_t pid, struct snapshot *s, 
 	iter = bpf_iter_create(link);
 	if (iter < 0)
 		return refused(errno, e);
-	ret = read_all(iter, &st, e);
+	ret = read_all(iter, &st, MOST_BYTES - s->bytes, e);
+	s->bytes += ret ? 0 : st.len;
 	if (ret == 0 && snapshot_parse(s, st.data, st.len))
 		ret = error_set(e, STATUS_FAILED, 0, operation, "its records are not as expected");
 	free(st.data);

@@ -26,6 +26,7 @@ struct snapshot_device {
 struct snapshot {
 	bool has[SNAP_KINDS];		/* kinds of files whose types this kernel tells */
 	int64_t zcopytx;		/* vhost_net's parameter experimental_zcopytx; UNKNOWN */
+	size_t bytes;			/* of all records */
 	struct snapshot_device *devices;
 	size_t n_devices;
 	struct snap_tap *taps;

@@ -21,6 +21,8 @@ unsigned int snapshot_rest(const struct snapshot_device *d)
 {
 	unsigned int most = d->d.n_queues > d->d.n_worker_ids ? d->d.n_queues : d->d.n_worker_ids;
 
+	if (d->d.n_queues > SNAP_QUEUES)
+		return 0;
 	/* More ids than are looked at: the workers stay unknown, the queues do not. */
 	if (d->d.n_worker_ids > SNAP_WORKER_IDS)
 		most = d->d.n_queues;

@@ -109,6 +109,7 @@ struct snap_class {
  * queues or workers are read a page at a time.
  */
 #define SNAP_PAGE 128
+#define SNAP_QUEUES 4096		/* no driver has more than 1026; a stale count is any number */
 #define SNAP_WORKER_IDS 4096	/* ids looked at: the lowest free one is given first */
 
 enum { SNAP_REC_DEVICE = 1, SNAP_REC_QUEUE, SNAP_REC_WORKER, SNAP_REC_TAP };

@@ -74,8 +74,10 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	for (int i = 0; i < fds; i++)
-		if (open("/dev/null", O_RDONLY) < 0)
-			perror("open");
+		if (open("/dev/null", O_RDONLY) < 0) {
+			perror("bench_walk: open");
+			return 1;
+		}
 	for (size_t i = 0; i < rounds; i++) {
 		struct snapshot s;
 		double start = now_ms();

@@ -236,6 +236,8 @@ static void rest(void **state)
 	assert_int_equal(snapshot_rest(&d), 4096);
 	d.d.n_worker_ids = SNAP_WORKER_IDS + 1;
 	assert_int_equal(snapshot_rest(&d), 0);
+	d.d.n_queues = 0xdeadbeef; /* of a device that is gone */
+	assert_int_equal(snapshot_rest(&d), 0);
 }
 
 /* A thread counts only if it is there and is a worker by its name. */
