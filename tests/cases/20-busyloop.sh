@@ -53,6 +53,10 @@ test_documents_keep_to_the_schema() {
 }
 
 test_show_reads_the_timeouts() {
+	ctl show vm1 --source owner
+	expect_status 0
+	expect_json .source '"owner"'
+	expect_json '[.vms[0].devices[] | select(.kind == "net").queues[].busyloop_usecs]' '[33,33,33,33]'
 	ctl show vm1
 	expect_status 0
 	expect_json '[.vms[0].devices[] | select(.kind == "net").queues[].busyloop_usecs]' '[33,33,33,33]'
@@ -162,7 +166,7 @@ test_scsi_and_vsock_ignore_it() {
 }
 
 test_verbose_tells_each_call() {
-	ctl busyloop get vm1 -v
+	ctl busyloop get vm1 -v --source owner
 	expect_status 0
 	expect_match err 'in 1 stop'
 	expect_match err 'PTRACE_SEIZE'
@@ -170,7 +174,7 @@ test_verbose_tells_each_call() {
 }
 
 test_one_stop_for_all_queues_of_a_vm() {
-	ctl show vm1 -v
+	ctl show vm1 -v --source owner
 	expect_match err 'in [1-3] stops?;'
 	ctl busyloop set vm1 34 -v
 	expect_match err 'in 1 stop;'
