@@ -101,7 +101,13 @@ enum owner_outcome tracer_fail(struct tracer *t, enum owner_outcome outcome)
 	return outcome;
 }
 
-/* 1: stopped, as @status says. 0: not by the deadline. -1: the thread is gone. */
+/*
+ * 1: stopped, as @status says. 0: not by the deadline. -1: the thread is gone.
+ *
+ * The stop is looked at and left to be reported again (WNOWAIT): wait_task_stopped()
+ * zeroes the exit code that it hands out, and when a tracer dies, that code is what the
+ * kernel delivers. A plain wait in a signal's stop, then a death: the signal is lost.
+ */
 static int wait_stop(struct tracer *t, pid_t tid, uint64_t timeout, int *status)
 {
 	uint64_t start = now_ns();
@@ -109,11 +115,15 @@ static int wait_stop(struct tracer *t, pid_t tid, uint64_t timeout, int *status)
 	for (;;) {
 		uint64_t waited = now_ns() - start;
 		bool spin = t->spin && waited < SPIN_NS;
-		pid_t got = waitpid(tid, status, __WALL | (spin ? WNOHANG : 0));
+		siginfo_t si = { .si_pid = 0 };
+		int rc = waitid(P_PID, (id_t)tid, &si,
+				WEXITED | WSTOPPED | WNOWAIT | __WALL | (spin ? WNOHANG : 0));
 
-		if (got == tid)
-			return WIFSTOPPED(*status) ? 1 : -1;
-		if (got < 0 && errno != EINTR)
+		if (rc == 0 && si.si_pid == tid) {
+			*status = si.si_status << 8 | 0x7f; /* as waitpid() has it */
+			return si.si_code == CLD_TRAPPED || si.si_code == CLD_STOPPED ? 1 : -1;
+		}
+		if (rc < 0 && errno != EINTR)
 			return -1;
 		if (waited > timeout)
 			return 0;
