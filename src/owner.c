@@ -26,6 +26,7 @@
 #define REST_MS 10		/* between two stops of one VM */
 #define IDLE_TRIES 20		/* a busy VM's threads are idle now and then */
 #define IDLE_WAIT_MS 5
+#define STACK_TRIES 2
 
 static const char *const operation = "run a call in the VM's context";
 
@@ -130,6 +131,18 @@ static bool another_thread_may_do(enum owner_outcome o)
 	return o >= OUTCOME_SIGNAL && o <= OUTCOME_SECCOMP_UNREAD;
 }
 
+/* The stack of a thread that is younger than the plan is not in it. */
+static int plan_again(struct owner_plan *plan, struct error *e)
+{
+	struct owner_plan fresh = { .pid = plan->pid,
+				    .proc_fd = plan->proc_fd,
+				    .slow_calls = plan->slow_calls };
+
+	owner_plan_free(plan);
+	*plan = fresh;
+	return owner_plan_read(plan->proc_fd, plan, e);
+}
+
 /* One batch: the best thread, and others where that one turned out unfit. */
 static int run_batch(struct owner_plan *plan, enum owner_thread rule, struct owner_shared *shared,
 		     struct error *e)
@@ -151,8 +164,11 @@ static int run_batch(struct owner_plan *plan, enum owner_thread rule, struct own
 				return explain(shared, plan->pid, e);
 		}
 		/* Refusals of principle do not pass with time. */
-		if (shared->outcome >= OUTCOME_REGISTERS)
+		if (shared->outcome >= OUTCOME_REGISTERS &&
+		    (shared->outcome != OUTCOME_STACK || tries >= STACK_TRIES))
 			break;
+		if (shared->outcome == OUTCOME_STACK && plan_again(plan, e) < 0)
+			return -1;
 		sleep_ms(IDLE_WAIT_MS);
 	}
 	if (shared->outcome != OUTCOME_NONE)
