@@ -8,7 +8,8 @@
 #   SNAPSHOT=auto       the kernel snapshot: auto (if clang, bpftool and libbpf are there), yes, no
 #   DESTDIR= PREFIX=/usr/local   where install puts things
 #   KERNEL="6.12"       the kernels of check-lab: 6.1 6.12 6.18 7.3, or host
-#   N=2000              kills per victim of check-kill
+#   N=2000              kills on victims of check-kill
+#   V=1                 whole commands instead of one short line each
 # `make help` lists the targets.
 
 CFLAGS ?= -O2 -g
@@ -16,6 +17,9 @@ PREFIX ?= /usr/local
 BUILD  ?= build
 INSTALL ?= install
 PKG_CONFIG ?= pkg-config
+
+Q   := $(if $(V),,@)
+say  = $(if $(V),@:,@echo "  CC $@")
 
 VERSION := 0.1.0
 PKGS    := jansson smartcols libmnl libnl-route-3.0
@@ -67,7 +71,8 @@ LIB_OBJS := $(filter-out $(BUILD)/main.o,$(OBJS))
 all: $(BUILD)/vhostctl ## build the program
 
 $(BUILD)/vhostctl: $(OBJS)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(OBJS) $(LIBS)
+	$(say)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(OBJS) $(LIBS)
 
 # Changed flags rebuild everything: the stamp's content is the flags.
 FLAGS_NOW := $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS)
@@ -76,7 +81,8 @@ $(BUILD)/flags: FORCE
 	@printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $@
 
 $(BUILD)/%.o: src/%.c $(BUILD)/flags Makefile
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(say)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # A system header for the compiler: its warnings are bpftool's.
 $(BUILD)/snapshot.o: ALL_CPPFLAGS += -isystem $(BUILD)/bpf

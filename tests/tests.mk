@@ -7,7 +7,8 @@ UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(BUILD)/unit/%)
 
 $(BUILD)/unit/%: tests/unit/%.c tests/unit/unit.h $(LIB_OBJS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -o $@ $< $(LIB_OBJS) $(LIBS) -lcmocka
+	$(say)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -o $@ $< $(LIB_OBJS) $(LIBS) -lcmocka
 
 -include $(wildcard $(BUILD)/unit/*.d)
 unit-programs: $(UNIT_BINS)
@@ -52,7 +53,8 @@ $(BUILD)/tests/victim: $(wildcard tests/fixture/victim*.c) tests/fixture/victim.
 $(BUILD)/tests/vmm: $(wildcard tests/fixture/vmm*.c) tests/fixture/vmm.h $(BUILD)/flags
 $(FIXTURES):
 	@mkdir -p $(@D)
-	$(CC) $(FIXTURE_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c,$^) -lpthread
+	$(say)
+	$(Q)$(CC) $(FIXTURE_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c,$^) -lpthread
 
 fixtures: $(FIXTURES) ## build the fixtures of the tests
 .PHONY: fixtures
@@ -78,12 +80,14 @@ check check-lab check-matrix: CHECK_NEEDS += killpoints
 POKE_OBJS := $(filter $(BUILD)/owner%.o,$(LIB_OBJS)) $(patsubst %,$(BUILD)/%.o,error procfs seccomp util)
 $(BUILD)/tests/poke: tests/kill/poke.c $(POKE_OBJS) $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c %.o,$^)
+	$(say)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c %.o,$^)
 
 # Figures, not tests. BENCH_ROUNDS and BENCH_GDB_ROUNDS set how many rounds.
 $(BUILD)/tests/bench_pause: tests/bench/pause.c $(LIB_OBJS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS) -lpthread
+	$(say)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS) -lpthread
 
 bench: all fixtures $(BUILD)/tests/bench_pause ## pause and wall time beside a bare stop and gdb; batches of a tap
 	@BUILD=$(realpath $(BUILD)) tests/bench/bench.sh $(firstword $(KERNEL))
@@ -91,7 +95,8 @@ bench: all fixtures $(BUILD)/tests/bench_pause ## pause and wall time beside a b
 
 $(BUILD)/tests/bench_walk: tests/bench/walk.c $(LIB_OBJS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS)
+	$(say)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS)
 
 bench-snapshot: all fixtures $(BUILD)/tests/bench_walk ## kernel snapshot beside the owner context and readlink
 	@BUILD=$(realpath $(BUILD)) tests/lab/boot.sh $(or $(firstword $(KERNEL)),6.12) --shell-cmd 'bash tests/bench/snapshot.sh'
