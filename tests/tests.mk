@@ -16,7 +16,7 @@ unit-programs: $(UNIT_BINS)
 
 # Tests that are scripts print TAP too; they look at the program as it was built.
 UNIT_SCRIPTS := $(wildcard tests/unit/test_*.sh)
-CASES := $(wildcard tests/cases/*.sh)
+CASES ?= $(wildcard tests/cases/*.sh)
 RUN_UNIT := --unit $(UNIT_BINS) $(UNIT_SCRIPTS)
 RUN_LAB = --lab "$(KERNEL)" $(CASES)
 

@@ -11,6 +11,7 @@ victim=$BUILD/tests/victim
 # Starts it and a way to talk to it; $victim_pid is its own pid.
 start() {
 	coproc VICTIM { exec "$victim"; }
+	# shellcheck disable=SC2153 # set by coproc
 	victim_pid=$VICTIM_PID
 	read -r -t 20 last <&"${VICTIM[0]}" || fail "the victim did not start"
 }

@@ -8,6 +8,7 @@ vmm=$BUILD/tests/vmm
 
 start() {
 	coproc VMM { exec "$vmm" "$@"; }
+	# shellcheck disable=SC2153 # set by coproc
 	vmm_pid=$VMM_PID
 	read -r -t 20 ready <&"${VMM[0]}" || fail "the VMM did not start"
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# timeout: 420
+# timeout: 600
 # list, show and busyloop on a real QEMU: two queue pairs, vhost-scsi, vhost-vsock.
 # shellcheck disable=SC2317 # run_cases calls the tests
 . "$TOP/tests/lib.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Workers of vhost-scsi on a live VM: created, attached, freed, spread, pinned, and what is refused.
 # WORKER_ROUNDS and WORKER_KILLS make the two long tests as long as one likes.
-# timeout: 420
+# timeout: 600
 # shellcheck source=tests/lib.sh
 . tests/lib.sh
 # shellcheck source=tests/fixture/qemu.sh
