@@ -258,6 +258,43 @@ test_qemu_in_its_own_sandbox_works() {
 	guest_ping boxed -q -c 1 -W 5 >/dev/null
 }
 
+# A process with a vhost-net device and a seccomp filter of its own.
+filtered_up() {
+	coproc VMM { exec "$BUILD/tests/vmm" --name "$1" --net 1 --busyloop 33 --seccomp "$1"; }
+	# shellcheck disable=SC2153 # set by coproc
+	filtered=$VMM_PID
+	at_exit kill "$filtered"
+	read -r -t 30 _ <&"${VMM[0]}" || fail "the VMM did not start"
+}
+
+# It lives and does its work still.
+filtered_down() {
+	echo stats >&"${VMM[1]}"
+	read -r -t 10 _ <&"${VMM[0]}" || fail "the VMM answers no more"
+	echo quit >&"${VMM[1]}"
+	wait "$filtered"
+}
+
+test_a_seccomp_filter_that_forbids_the_call_is_heeded() {
+	for filter in deny-busyloop errno-busyloop deny-sigreturn; do
+		filtered_up "$filter"
+		ctl busyloop set "$filter/net0" 5
+		expect_status 5
+		expect_match err 'seccomp filter does not allow'
+		filtered_down
+	done
+}
+
+test_a_seccomp_filter_that_lets_it_through_is_no_hindrance() {
+	for filter in allow log-busyloop; do
+		filtered_up "$filter"
+		ctl busyloop set "$filter/net0" 5
+		expect_status 0
+		expect_json '[.changes[] | [.before, .after]]' '[[33,5],[33,5]]'
+		filtered_down
+	done
+}
+
 test_the_guest_answers_throughout() {
 	guest_ping vm1 -q -i 0.2 -c 40 -W 2 >"$t_dir/ping" &
 	local ping=$!
