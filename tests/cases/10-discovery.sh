@@ -59,7 +59,7 @@ setup() {
 	qemu q -name guest=q,,1,debug-threads=on -uuid "${uuid^^}" \
 		-netdev tap,id=a,fd=40,vhost=on,vhostfd=41 -device virtio-net-pci,netdev=a,romfile= \
 		-netdev tap,id=b,ifname=tapq,script=no,downscript=no,vhost=on -device virtio-net-pci,netdev=b,romfile= \
-		-append -name
+		-kernel /usr/lib/ipxe/ipxe.lkrn -append -name
 	exec 40>&- 41>&-
 	qemu novhost -name novhost \
 		-netdev tap,id=b,ifname=tapn,script=no,downscript=no -device virtio-net-pci,netdev=b,romfile=
