@@ -71,9 +71,10 @@ static int not_known(const struct session *s, uint32_t id, struct error *e)
 						     device_kind_name(d->kind));
 
 	return error_set(e, STATUS_UNSUPPORTED, 0, operation,
-			 "which of the VM's %zu vhost threads is worker %u is not known, since the kernel "
-			 "snapshot is not available ('vhostctl check' says why) and %s; 'vhostctl list' "
-			 "shows the threads, and 'taskset -p' sets the cpus of one", s->job->vm->n_threads, id,
+			 "which of the VM's %zu vhost threads is worker %u is not known, since "
+			 "the kernel snapshot is not available ('vhostctl check' says why) and "
+			 "%s; 'vhostctl list' shows the threads, and 'taskset -p' sets the cpus "
+			 "of one", s->job->vm->n_threads, id,
 			 why);
 }
 
