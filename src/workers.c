@@ -96,7 +96,7 @@ static int create(struct session *s, unsigned int count, const struct ranges *cp
 
 static int plan_create(struct session *s, unsigned int count, struct ops *gets, struct error *e)
 {
-	int ret = session_read_map(s, e);
+	int ret = session_read_map(s, MAP_BY_CALLS, e);
 
 	if (ret == 0)
 		ret = check_mode(s, e);
@@ -120,9 +120,7 @@ int workers_create(struct worker_job *job, unsigned int count, const struct rang
 
 	if (ret < 0)
 		return -1;
-	ret = check_mode(&s, e);
-	if (ret == 0)
-		ret = affinity_check_cpuset(s.ref.proc_fd, cpus, e);
+	ret = affinity_check_cpuset(s.ref.proc_fd, cpus, e);
 	if (ret == 0)
 		ret = add_gets(&s, queues, &gets, e);
 	if (ret == 0)
@@ -226,7 +224,7 @@ static int free_ids(struct session *s, struct ops *frees, struct error *e)
 /* No call tells whether a worker exists and is idle, other than freeing it. */
 static int plan_frees(struct session *s, const struct ops *frees, struct error *e)
 {
-	int ret = session_read_map(s, e);
+	int ret = session_read_map(s, MAP_BY_CALLS, e);
 
 	for (size_t i = 0; ret == 0 && i < frees->n; i++)
 		note_worker_change(s, frees->items[i].value, UNKNOWN, UNKNOWN);
@@ -285,7 +283,7 @@ static int free_idle_round(struct session *s, uint32_t from, bool *alive, struct
 
 static int plan_free_idle(struct session *s, struct error *e)
 {
-	if (session_read_map(s, e) < 0)
+	if (session_read_map(s, MAP_BY_CALLS, e) < 0)
 		return -1;
 	for (size_t i = 0; i < s->job->device->n_workers; i++) {
 		const struct worker *w = &s->job->device->workers[i];

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "inspect.h"
+#include "source.h"
 #include "target.h"
 #include "util.h"
 
@@ -75,12 +76,30 @@ void session_end(struct session *s)
 	vm_release(&s->ref);
 }
 
-int session_read_map(struct session *s, struct error *e)
+/* From the kernel's own structures, which stops nobody and tells threads and idle workers too. */
+static bool read_snapshot(struct session *s, const struct selection *sel)
+{
+	struct vm *vm = s->job->vm;
+	struct error ignored = ERROR_INIT;
+	struct snapshot snap;
+	bool ok;
+
+	if (snapshot_take(vm->pid, &snap, &ignored) < 0)
+		return false;
+	ok = snapshot_can_serve(&snap, vm) && source_merge(&snap, vm, false, &ignored) == 0 &&
+	     inspect_features(vm, sel, &ignored) == 0;
+	snapshot_free(&snap);
+	return ok && s->job->device->queues_known && s->job->device->n_queues;
+}
+
+int session_read_map(struct session *s, enum map_source source, struct error *e)
 {
 	struct selected item = { .vm = s->job->vm, .device = s->job->device };
 	struct selection sel = { &item, 1 };
 	const struct device *d = s->job->device;
 
+	if (source == MAP_ANY && read_snapshot(s, &sel))
+		return 0;
 	if (inspect_vm(s->job->vm, &sel, s->job->log, e) < 0)
 		return -1;
 	if (d->queues_known && d->n_queues)

@@ -23,8 +23,12 @@ struct session {
 int session_start(struct session *s, struct worker_job *job, struct error *e);
 void session_end(struct session *s);
 
-/* Which worker serves which queue now, into the job's device. */
-int session_read_map(struct session *s, struct error *e);
+/*
+ * Which worker serves which queue now, into the job's device. MAP_BY_CALLS makes the device's
+ * worker calls, so that a kernel without them is found out, as a dry run must.
+ */
+enum map_source { MAP_ANY, MAP_BY_CALLS };
+int session_read_map(struct session *s, enum map_source source, struct error *e);
 
 void ops_add(struct ops *ops, const struct session *s, enum vhost_verb verb, unsigned int index,
 	     uint32_t value, bool essential);

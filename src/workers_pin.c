@@ -64,11 +64,18 @@ static bool is_only_thread(const struct vm *vm, const struct device *d, uint32_t
 
 static int not_known(const struct session *s, uint32_t id, struct error *e)
 {
+	const struct device *d = s->job->device;
+	bool calls = d->kind == DEVICE_SCSI && d->workers_known && d->queues_known;
+	_cleanup_free_ char *why = calls ? xstrdup("no second worker can be made beside a kernel thread")
+					 : xasprintf("this kernel has no worker calls for vhost-%s",
+						     device_kind_name(d->kind));
+
 	return error_set(e, STATUS_UNSUPPORTED, 0, operation,
 			 "which of the VM's %zu vhost threads is worker %u is not known, since "
-			 "this kernel has no worker calls for vhost-%s; 'vhostctl list' shows "
-			 "the threads, and 'taskset -p' sets the cpus of one", s->job->vm->n_threads, id,
-			 device_kind_name(s->job->device->kind));
+			 "the kernel snapshot is not available ('vhostctl check' says why) and "
+			 "%s; 'vhostctl list' shows the threads, and 'taskset -p' sets the cpus "
+			 "of one", s->job->vm->n_threads, id,
+			 why);
 }
 
 static int find_thread(struct session *s, struct pin *p, struct error *e)
@@ -99,7 +106,7 @@ static int read_map(struct session *s, struct error *e)
 {
 	struct error why = ERROR_INIT;
 
-	if (session_read_map(s, &why) == 0 || why.errnum == ENOTTY)
+	if (session_read_map(s, MAP_ANY, &why) == 0 || why.errnum == ENOTTY)
 		return 0;
 	*e = why;
 	return -1;

@@ -22,9 +22,18 @@ static bool is_sole_scsi(const struct vm *vm)
 	return n == 1;
 }
 
+/* Request queues that the VMM has set up, where the kernel's own structures told. */
+static void add_set_up(const struct device *d, struct ranges *requests)
+{
+	for (size_t i = FIRST_REQUEST; i < d->n_queues; i++)
+		if (d->queues[i].ring.known && d->queues[i].ring.set_up)
+			ranges_add(requests, d->queues[i].index, d->queues[i].index);
+}
+
 /*
  * The kernel has as many queues as its module parameter says, however few the VMM uses,
- * and no call tells which those are.
+ * and no call tells which those are. What the command line says is so before the guest has
+ * set a queue up, too.
  */
 static int find_requests(struct session *s, struct ranges *requests, struct error *e)
 {
@@ -33,13 +42,16 @@ static int find_requests(struct session *s, struct ranges *requests, struct erro
 
 	if (vm_read_cmdline(s->ref.proc_fd, &text) == 0)
 		n = spread_cmdline_queues(text.data, text.len, s->job->device->fd, is_sole_scsi(s->job->vm));
-	if (!n)
-		return error_set(e, STATUS_FAILED, 0, operation,
-				 "which of the kernel's queues the VM uses is not known: its "
-				 "command line has no num_queues= for this device; name them "
-				 "with --queues, for example req0, or 2-5 for a device with four");
-	ranges_add(requests, FIRST_REQUEST, FIRST_REQUEST + n - 1);
-	return 0;
+	if (n)
+		ranges_add(requests, FIRST_REQUEST, FIRST_REQUEST + n - 1);
+	else
+		add_set_up(s->job->device, requests);
+	if (requests->n)
+		return 0;
+	return error_set(e, STATUS_FAILED, 0, operation,
+			 "which of the kernel's queues the VM uses is not known: its command line has no "
+			 "num_queues= for this device, and the kernel snapshot shows none that is set up or "
+			 "is not available; name them with --queues, such as 2-5 for a device with four");
 }
 
 static int check_requests(const struct session *s, const struct ranges *requests,
@@ -140,14 +152,30 @@ static int carry_out(struct session *s, const struct spread *plan, struct error 
 	return ret;
 }
 
+static int check_calls(struct session *s, struct error *e)
+{
+	struct ops ops = { 0 };
+	int ret;
+
+	ops_add(&ops, s, VHOST_WORKER_GET, 0, 0, true);
+	ret = ops_run(s, OWNER_THREAD_ANY, &ops, e);
+	if (ret == 0)
+		ret = ops_check(&ops, e);
+	free(ops.items);
+	return ret;
+}
+
 static int spread(struct session *s, unsigned int count, struct ranges *requests, struct error *e)
 {
 	struct spread plan;
 	int ret = 0;
 
-	if (!requests->n && find_requests(s, requests, e) < 0)
+	/* The snapshot first: whether the kernel has the calls, the first of them tells. */
+	if (session_read_map(s, MAP_ANY, e) < 0 || (!requests->n && find_requests(s, requests, e) < 0))
 		return -1;
-	if (session_read_map(s, e) < 0 || check_requests(s, requests, count, e) < 0)
+	if (s->job->dry_run && check_calls(s, e) < 0)
+		return -1;
+	if (check_requests(s, requests, count, e) < 0)
 		return -1;
 	spread_plan(s->job->device->queues, s->job->device->n_queues, requests,
 		    count ? count : (unsigned int)ranges_count(requests), &plan);
