@@ -28,16 +28,18 @@ static int inspect_one(struct context *ctx, struct vm *vm, const struct selectio
 		       const struct snapshot *snap, struct error *e)
 {
 	struct owner_log log = { 0 };
+	struct error on_row; /* of the tap */
 	int ret;
 
-	taps_read(vm, e); /* what fails is on the tap's row */
-	*e = ERROR_INIT;
 	if (snap) {
 		ret = source_merge(snap, vm, false, e);
-		return ret < 0 ? ret : inspect_features(vm, sel, e);
+		if (ret == 0)
+			ret = inspect_features(vm, sel, e);
+	} else {
+		ret = inspect_vm(vm, sel, &log, e);
+		output_log(ctx, vm, &log);
 	}
-	ret = inspect_vm(vm, sel, &log, e);
-	output_log(ctx, vm, &log);
+	taps_read(vm, &on_row);
 	return ret;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "threads.h"
+#include "tapmap.h"
 #include "util.h"
 
 /* drivers/vhost/net.c counts zero-copy buffers modulo UIO_MAXIOV. */
@@ -360,10 +361,9 @@ static struct tap *tap_for(struct vm *vm, size_t n_old, size_t like, const struc
 		if (is_interface(&vm->taps[i], n))
 			return &vm->taps[i];
 	t = ARRAY_ADD(vm->taps, vm->n_taps);
+	tap_init(t);
 	t->path = vm->taps[like].path ? xstrdup(vm->taps[like].path) : NULL;
 	t->macvtap = vm->taps[like].macvtap;
-	t->rx_frames = t->rx_frames_max = t->mtu = UNKNOWN;
-	t->rx_packets = t->tx_packets = t->rx_dropped = t->tx_dropped = UNKNOWN;
 	return t;
 }
 
@@ -434,6 +434,7 @@ static void merge_taps(const struct snapshot *s, struct vm *vm)
 	pair_rest(vm);
 	for (size_t i = 0; i < vm->n_devices; i++)
 		identify(vm, &vm->devices[i]);
+	tapmap_mark_vhost(vm);
 }
 
 void snapshot_merge(const struct snapshot *s, struct vm *vm)

@@ -224,12 +224,33 @@ static void pair_rest(struct vm *vm)
 			set_tap(&vm->devices[i], t, vm->n_taps == 1 ? TAP_SOURCE_SOLE : TAP_SOURCE_CMDLINE);
 }
 
+/* By name, but where more is known, two taps of one name are not one. */
+static bool drives(const struct device *d, const struct tap *t)
+{
+	if (!d->tap || strcmp(d->tap, t->ifname))
+		return false;
+	return !d->inside.known || d->inside.tap_ifindex == UNKNOWN || t->ifindex == UNKNOWN ||
+	       (d->inside.tap_ifindex == t->ifindex && d->inside.tap_netns == t->netns);
+}
+
 static bool is_paired(const struct vm *vm, const struct tap *t)
 {
 	for (size_t i = 0; i < vm->n_devices; i++)
-		if (vm->devices[i].tap && !strcmp(vm->devices[i].tap, t->ifname))
+		if (drives(&vm->devices[i], t))
 			return true;
 	return false;
+}
+
+void tapmap_mark_vhost(struct vm *vm)
+{
+	size_t unpaired = count_unpaired(vm);
+
+	for (size_t i = 0; i < vm->n_taps; i++) {
+		if (is_paired(vm, &vm->taps[i]))
+			vm->taps[i].vhost = KNOWN(true);
+		else if (!unpaired)
+			vm->taps[i].vhost = KNOWN(false);
+	}
 }
 
 /*
@@ -238,21 +259,14 @@ static bool is_paired(const struct vm *vm, const struct tap *t)
  */
 static void decide_vhost(struct vm *vm, const struct told *told)
 {
-	size_t unpaired = count_unpaired(vm);
-	bool all = unpaired == told->queues;
+	bool all = count_unpaired(vm) == told->queues;
 
 	for (size_t i = 0; i < vm->n_taps; i++)
 		all &= vm->taps[i].vhost != UNKNOWN;
-	for (size_t i = 0; i < vm->n_taps; i++) {
-		struct tap *t = &vm->taps[i];
-
-		if (is_paired(vm, t))
-			t->vhost = KNOWN(true);
-		else if (!unpaired)
-			t->vhost = KNOWN(false);
-		else if (t->vhost != 0 && !all)
-			t->vhost = UNKNOWN;
-	}
+	for (size_t i = 0; i < vm->n_taps; i++)
+		if (vm->taps[i].vhost != 0 && !all)
+			vm->taps[i].vhost = UNKNOWN;
+	tapmap_mark_vhost(vm);
 }
 
 void tapmap_pair_cmdline(struct vm *vm, const char *cmdline, size_t len)

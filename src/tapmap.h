@@ -18,4 +18,7 @@ void tapmap_pair(int proc_fd, struct vm *vm);
  */
 void tapmap_pair_cmdline(struct vm *vm, const char *cmdline, size_t len);
 
+/* Set tap.vhost where the devices' taps tell it, once more of those are known. */
+void tapmap_mark_vhost(struct vm *vm);
+
 #endif

@@ -210,6 +210,7 @@ void tap_take_facts(struct tap *t, struct tap_visit *v)
 	t->fds = old.fds;
 	t->n_fds = old.n_fds;
 	t->vhost = old.vhost;
+	t->inside = old.inside;
 	t->errors = old.errors;
 	t->n_errors = old.n_errors;
 	free(old.master);

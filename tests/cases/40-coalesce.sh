@@ -221,6 +221,16 @@ test_list_says_which_NIC_is_on_vhost() {
 	expect_match out 'tapn .*no vhost'
 }
 
+test_the_snapshot_knows_where_the_command_line_does_not() {
+	vmm two '' --net 1 --tap tap8 --plain-tap tapp
+	ctl show --source owner two
+	expect_json '[.vms[].taps[].vhost]' '[null,null]'
+	ctl show two
+	[ "$(jq -r .source <<<"$out")" = snapshot ] || skip "no snapshot here"
+	expect_json '[.vms[].taps[] | [.ifname, .vhost]] | sort' '[["tap8",true],["tapp",false]]'
+	expect_json '[.vms[].taps[] | .mtu, .rx_frames]' '[1500,0,1500,0]'
+}
+
 test_the_ioctl_serves_where_the_message_is_lacking() {
 	run strace -f -qq -o /dev/null -e inject=sendto:error=EOPNOTSUPP "$VHOSTCTL" -v coalesce set vmB/tap0 9
 	expect_status 0
