@@ -8,14 +8,14 @@
 
 nobody=65534
 uuid=11111111-2222-3333-4444-555555555555
-declare -A pid
+declare -A pids
 
-# start NAME COMMAND…: in the background, with an stdin that never ends; its pid in pid[NAME].
+# start NAME COMMAND…: in the background, with an stdin that never ends; its pid in pids[NAME].
 start() {
 	local name=$1
 	shift
 	"$@" <&"$open_end" >"$t_dir/$name.out" 2>"$t_dir/$name.err" &
-	pid[$name]=$!
+	pids[$name]=$!
 	at_exit kill "$!"
 }
 
@@ -70,8 +70,8 @@ ctypes.CDLL(None).prctl(15, b') R (\x1b')"
 	python vpn "import fcntl, struct
 fd = os.open('/dev/net/tun', os.O_RDWR)
 fcntl.ioctl(fd, 0x400454ca, struct.pack('16sH22x', b'tapv', 0x1002))"
-	wait_for 60 listed "${pid[novhost]}" 1
-	wait_for 60 listed "${pid[q]}" 2
+	wait_for 60 listed "${pids[novhost]}" 1
+	wait_for 60 listed "${pids[q]}" 2
 }
 
 listed() { [ "$("$VHOSTCTL" list "$1" | jq '.vms[0] | (.devices + .taps | length) >= '"$2")" = true ]; }
@@ -83,7 +83,7 @@ test_list_has_the_VMs_and_no_other_process() {
 	ctl list
 	expect_status 0
 	expect_json '[.vms[].pid] | sort' \
-		"$(printf '%s\n' "${pid[v1]}" "${pid[v2]}" "${pid[q]}" "${pid[novhost]}" "${pid[byname]}" |
+		"$(printf '%s\n' "${pids[v1]}" "${pids[v2]}" "${pids[q]}" "${pids[novhost]}" "${pids[byname]}" |
 			jq -sc sort)"
 	expect_json '.errors' '[]'
 	expect_json '.source' null
@@ -92,28 +92,28 @@ test_list_has_the_VMs_and_no_other_process() {
 test_devices_have_the_ids_and_fds_that_the_VMM_says() {
 	ctl list
 	for name in v1 v2; do
-		expect_vm "${pid[$name]}" '[.devices[] | [.id, .fd]]' \
+		expect_vm "${pids[$name]}" '[.devices[] | [.id, .fd]]' \
 			"$(jq -c '[.devices | sort_by(.fd)[] | [.id, .fd]]' "$t_dir/$name.out")"
-		expect_vm "${pid[$name]}" '[.devices[] | .tap]' \
+		expect_vm "${pids[$name]}" '[.devices[] | .tap]' \
 			"$(jq -c '[.devices | sort_by(.fd)[] | .tap]' "$t_dir/$name.out")"
 	done
-	expect_vm "${pid[v2]}" '[.devices[].tap_source]' '["sole","sole"]'
-	expect_vm "${pid[v2]}" '[.taps[] | [.ifname, (.fds | length), .macvtap]]' '[["tapm",2,false]]'
+	expect_vm "${pids[v2]}" '[.devices[].tap_source]' '["sole","sole"]'
+	expect_vm "${pids[v2]}" '[.taps[] | [.ifname, (.fds | length), .macvtap]]' '[["tapm",2,false]]'
 }
 
 test_names_and_uuids_are_those_of_the_command_line() {
 	ctl list
-	expect_vm "${pid[v1]}" .name '"v\n1"'
-	expect_vm "${pid[q]}" '[.name, .uuid]' "[\"q,1\",\"$uuid\"]"
-	expect_vm "${pid[byname]}" '[.name, .comm]' '[null,") R (\u001b"]'
+	expect_vm "${pids[v1]}" .name '"v\n1"'
+	expect_vm "${pids[q]}" '[.name, .uuid]' "[\"q,1\",\"$uuid\"]"
+	expect_vm "${pids[byname]}" '[.name, .comm]' '[null,") R (\u001b"]'
 	ctl list v/2
-	expect_json '[.vms[].pid]' "[${pid[v2]}]"
+	expect_json '[.vms[].pid]' "[${pids[v2]}]"
 	ctl list "${uuid^^}"
-	expect_json '[.vms[].pid]' "[${pid[q]}]"
+	expect_json '[.vms[].pid]' "[${pids[q]}]"
 }
 
 test_devices_are_known_by_number_whatever_their_path() {
-	ctl list "${pid[byname]}"
+	ctl list "${pids[byname]}"
 	expect_json '.vms[0].devices[] | [.id, .kind, .path]' "[\"net0\",\"net\",\"$t_dir/null\"]"
 }
 
@@ -130,8 +130,8 @@ test_a_process_that_shares_the_files_is_a_holder_and_no_VM() {
 	holder=$(jq .holder "$t_dir/v1.out")
 	manager=$(jq .manager "$t_dir/v2.out")
 	ctl list
-	expect_vm "${pid[v1]}" '[.devices[].holders] | unique' "[[$holder]]"
-	expect_vm "${pid[v2]}" '[.devices[].holders] | unique' "[[$manager]]"
+	expect_vm "${pids[v1]}" '[.devices[].holders] | unique' "[[$holder]]"
+	expect_vm "${pids[v2]}" '[.devices[].holders] | unique' "[[$manager]]"
 	expect_json "[.vms[] | select(.pid == $holder or .pid == $manager)]" '[]'
 }
 
@@ -139,13 +139,13 @@ test_workers_are_the_threads_that_the_kernel_runs() {
 	ctl list
 	for name in v1 v2; do
 		if [ "$LAB_KERNEL" = 6.1 ]; then
-			want=$(pgrep -x "vhost-${pid[$name]}")
+			want=$(pgrep -x "vhost-${pids[$name]}")
 		else
-			want=$(grep -lx "vhost-${pid[$name]}" /proc/"${pid[$name]}"/task/*/comm | cut -d/ -f5)
+			want=$(grep -lx "vhost-${pids[$name]}" /proc/"${pids[$name]}"/task/*/comm | cut -d/ -f5)
 		fi
-		expect_vm "${pid[$name]}" '[.worker_threads[].tid] | sort' "$(jq -sc sort <<<"$want")"
-		expect_vm "${pid[$name]}" '[.worker_threads[] | [.comm, .policy, .nice, .cpus, (.cpu_ns > 0)]] | unique' \
-			"[[\"vhost-${pid[$name]}\",\"other\",0,$(sed -n 's/^Cpus_allowed_list:\t\(.*\)/"\1"/p' /proc/self/status),true]]"
+		expect_vm "${pids[$name]}" '[.worker_threads[].tid] | sort' "$(jq -sc sort <<<"$want")"
+		expect_vm "${pids[$name]}" '[.worker_threads[] | [.comm, .policy, .nice, .cpus, (.cpu_ns > 0)]] | unique' \
+			"[[\"vhost-${pids[$name]}\",\"other\",0,$(sed -n 's/^Cpus_allowed_list:\t\(.*\)/"\1"/p' /proc/self/status),true]]"
 	done
 }
 
@@ -153,7 +153,7 @@ test_an_ordinary_user_is_told_what_could_not_be_read() {
 	run setpriv --reuid "$nobody" --regid "$nobody" --clear-groups "$VHOSTCTL" list
 	expect_status 0
 	expect_json '[.vms, .errors[0].code]' '[[],"EACCES"]'
-	for target in "${pid[v1]}" v/2; do
+	for target in "${pids[v1]}" v/2; do
 		run setpriv --reuid "$nobody" --regid "$nobody" --clear-groups "$VHOSTCTL" list "$target"
 		expect_status 4
 		expect_eq stdout "$out" ''
@@ -163,7 +163,7 @@ test_an_ordinary_user_is_told_what_could_not_be_read() {
 }
 
 test_what_is_no_VM_is_not_found() {
-	for target in nosuchvm 1 99999999 "${pid[opath]}"; do
+	for target in nosuchvm 1 99999999 "${pids[opath]}"; do
 		ctl list "$target"
 		expect_status 3
 		expect_eq stdout "$out" ''
@@ -185,11 +185,11 @@ test_check_tells_the_host_and_what_hinders() {
 	6.1) expect_json '.checks[] | select(.name == "worker_ioctls") | .ok' false ;;
 	6.*) expect_json '.checks[] | select(.name == "worker_ioctls") | .ok' true ;;
 	esac
-	ctl check "${pid[byname]}"
+	ctl check "${pids[byname]}"
 	expect_json '[.vms[0].checks[] | select(.ok == false)]' '[]'
-	kill -STOP "${pid[byname]}"
-	ctl check "${pid[byname]}"
-	kill -CONT "${pid[byname]}"
+	kill -STOP "${pids[byname]}"
+	ctl check "${pids[byname]}"
+	kill -CONT "${pids[byname]}"
 	expect_json '[.vms[0].checks[] | select(.ok == false) | .name]' '["not_stopped"]'
 }
 
