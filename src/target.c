@@ -514,5 +514,7 @@ int target_find_tap(const char *text, struct state *s, struct vm **vm, struct ta
 		return e->status == STATUS_NOT_FOUND ? explain_pid(s, text, e) : -1;
 	if (!rest)
 		return 0;
+	if (!*rest)
+		return usage(e, text, "the tap is missing");
 	return find_tap(*vm, rest, tap, ifname) ? 0 : no_tap(e, *vm, rest);
 }
