@@ -287,7 +287,7 @@ test_many_devices_while_others_come_and_go() {
 		at_exit kill $!
 	done
 	first=$EPOCHSECONDS
-	for ((i = 0; i < ${SNAP_CHURN:-5}; i++)); do
+	for ((i = 0; i < ${SNAP_CHURN:-10}; i++)); do
 		ctl show --all --source snapshot
 		expect_status 0
 		jq -c '[.vms[] | select(.name and (.name | startswith("many")))]' <<<"$out" >"$t_dir/all"
