@@ -256,12 +256,13 @@ test_a_tap_on_the_move_gets_true_answers_or_errors() {
 	vmm far green --plain-tap mv0
 	"$VHOSTCTL" -q coalesce set dev mv1 netns blue 7
 	"$VHOSTCTL" -q coalesce set dev mv0 netns green 7
-	run python3 "$TOP/tests/fixture/moving-tap.py" "$VHOSTCTL" "${proc[mover]}" \
-		"$(jq '.devices[0].tap_fd' "$t_dir/mover.out")" blue green "$rounds"
-	echo "# $out"
+	run python3 "$TOP/tests/fixture/moving-tap.py" "$VHOSTCTL" "$BUILD/tests/rounds" "${proc[mover]}" \
+		"$(jq '.devices[0].tap_fd' "$t_dir/mover.out")" blue green 40 "${T_ROUNDS:-1000}"
+	echo "# $out" >&2
 	expect_status 0
-	expect_json '[.wrongs, .mover, .set + .get + .error]' "[0,0,$rounds]"
-	expect_json ".set > $((rounds / 10)) and .get > $((rounds / 10)) and .places > 1" true
+	expect_json '[.wrongs, .mover, .set + .get + .error]' '[0,0,40]'
+	expect_json '.rounds | [.wrong, .fds_left, .children_left, .set + .get + .error]' "[0,0,false,${T_ROUNDS:-1000}]"
+	expect_json '.set > 10 and .get > 10 and (.rounds | .set > 100 and .get > 100 and .places >= 3)' true
 	expect_eq "the neighbours' values" "$(frames mv1 blue) $(frames mv0 green)" '7 7'
 	# no file of the tap is left anywhere: with its process the interface goes
 	kill "${proc[mover]}"
@@ -273,7 +274,6 @@ gone_from_blue() { ! ip -n blue link show mv0 >/dev/null 2>&1; }
 # Timeless: how many of the frames that vhost gives the tap, one after another, the host gets in one go.
 test_batches_of_the_tap_are_rx_frames_long() {
 	run "$TOP/tests/bench/batches.sh" 1000 1
-	echo "# $out"
 	expect_status 0
 	expect_match out '^limited +0 .* 1\.0$'
 	[ "$(awk '$1 == "limited" && $2 == 64 { print ($NF > 40) }' <<<"$out")" = 1 ]
