@@ -250,7 +250,6 @@ test_a_moved_and_renamed_tap_is_followed() {
 }
 
 test_a_tap_on_the_move_gets_true_answers_or_errors() {
-	local rounds=${T_ROUNDS:-200}
 	vmm mover blue --plain-tap mv0
 	vmm neighbour blue --plain-tap mv1
 	vmm far green --plain-tap mv0
