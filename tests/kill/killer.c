@@ -81,9 +81,9 @@ static void counts(const struct phase *p)
 	const char *why;
 	bool alive = vm_alive(p->vm, &why);
 
-	printf("# kills=%u landed_while_stopped=%u committed=%u tool_finished_first=%u refused=%u normal_us=%ld stop_us=%ld "
-	       "settle_us_max=%ld vm_alive=%s\n", p->kills, p->stopped, p->committed, p->finished, p->refused,
-	       (long)p->normal_us, (long)p->stop_us, (long)p->worst_settle, alive ? "yes" : "no");
+	printf("# kills=%u landed_while_stopped=%u committed=%u late=%u tool_finished_first=%u refused=%u normal_us=%ld stop_us=%ld "
+	       "settle_us_max=%ld vm_alive=%s\n", p->kills, p->stopped, p->committed, p->late, p->finished,
+	       p->refused, (long)p->normal_us, (long)p->stop_us, (long)p->worst_settle, alive ? "yes" : "no");
 }
 
 static void on_victim(const struct tool *tool, const char *path, char *const more[], const char *kind,

@@ -75,12 +75,13 @@ void load_reset(void);
 struct phase {
 	struct vm *vm;
 	const struct tool *tool;
-	unsigned int kills, stopped, committed, finished, refused;
+	unsigned int kills, stopped, committed, late, finished, refused;
 	int64_t worst_settle, normal_us, stop_us;
 	int64_t stops[CALIBRATION * 2];	/* how long a thread was seen stopped */
 	int nstops;
 	bool learning;
 	unsigned int value;		/* last one known to be set; 0: not known */
+	unsigned int pending;		/* what the killed run before may still set; 0: nothing */
 	unsigned int next_value;
 	char why[1400];
 };
