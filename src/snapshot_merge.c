@@ -265,7 +265,12 @@ static const struct snap_netdev *backend_of(const struct snapshot_device *sd)
 	return found;
 }
 
-static void pair(const struct snapshot *s, const struct vm *vm, struct device *d)
+static bool is_interface(const struct tap *t, const struct snap_netdev *n)
+{
+	return t->ifindex == n->ifindex && t->netns == n->netns;
+}
+
+static void pair(const struct snapshot *s, struct vm *vm, struct device *d)
 {
 	const struct snapshot_device *sd = find_device(s, vm, d);
 	const struct snap_netdev *n = sd && d->inside.known ? backend_of(sd) : NULL;
@@ -281,6 +286,9 @@ static void pair(const struct snapshot *s, const struct vm *vm, struct device *d
 	for (size_t i = 0; i < s->n_taps; i++)
 		if (s->taps[i].pid == (__u32)vm->pid && s->taps[i].dev.id_file == n->id_file)
 			d->inside.tap_fd = s->taps[i].fd;
+	for (size_t i = 0; i < vm->n_taps; i++)
+		if (is_interface(&vm->taps[i], n))
+			vm->taps[i].vhost = 1;
 }
 
 /* Is fd @fd of a tap driven by a device that is known to drive it? */
@@ -296,7 +304,8 @@ static size_t undriven(const struct vm *vm, const struct tap *t)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < t->n_fds; i++)
+	/* A NIC that the command line gives no vhost has none to be left. */
+	for (size_t i = 0; t->vhost != 0 && i < t->n_fds; i++)
 		n += !is_driven(vm, t->fds[i]);
 	return n;
 }
@@ -334,11 +343,6 @@ static void pair_rest(struct vm *vm)
 	}
 }
 
-static bool is_interface(const struct tap *t, const struct snap_netdev *n)
-{
-	return t->ifindex == n->ifindex && t->netns == n->netns;
-}
-
 static void fill_tap(struct tap *t, const struct snap_tap *r)
 {
 	copy_ifname(t->ifname, &r->dev);
@@ -347,9 +351,11 @@ static void fill_tap(struct tap *t, const struct snap_tap *r)
 	t->inside = (struct tap_inside){
 		.known = true,
 		.rx_batched = r->rx_batched == SNAP_ABSENT ? UNKNOWN : r->rx_batched,
-		.attached = r->n_attached == SNAP_ABSENT ? UNKNOWN : r->n_attached,
-		.detached = r->n_detached == SNAP_ABSENT ? UNKNOWN : r->n_detached,
 	};
+	if (r->n_attached != SNAP_ABSENT && r->n_detached != SNAP_ABSENT) {
+		t->numqueues = r->n_attached;
+		t->numdisabled = r->n_detached;
+	}
 }
 
 /* The new tap that is this interface, made like the one its fd was in. Moves vm->taps. */
