@@ -270,7 +270,7 @@ static bool is_interface(const struct tap *t, const struct snap_netdev *n)
 	return t->ifindex == n->ifindex && t->netns == n->netns;
 }
 
-static void pair(const struct snapshot *s, struct vm *vm, struct device *d)
+static void pair(const struct snapshot *s, const struct vm *vm, struct device *d)
 {
 	const struct snapshot_device *sd = find_device(s, vm, d);
 	const struct snap_netdev *n = sd && d->inside.known ? backend_of(sd) : NULL;
@@ -286,9 +286,6 @@ static void pair(const struct snapshot *s, struct vm *vm, struct device *d)
 	for (size_t i = 0; i < s->n_taps; i++)
 		if (s->taps[i].pid == (__u32)vm->pid && s->taps[i].dev.id_file == n->id_file)
 			d->inside.tap_fd = s->taps[i].fd;
-	for (size_t i = 0; i < vm->n_taps; i++)
-		if (is_interface(&vm->taps[i], n))
-			vm->taps[i].vhost = 1;
 }
 
 /* Is fd @fd of a tap driven by a device that is known to drive it? */
@@ -431,7 +428,7 @@ static void merge_taps(const struct snapshot *s, struct vm *vm)
 		if (vm->devices[i].kind == DEVICE_NET)
 			pair(s, vm, &vm->devices[i]);
 	/* Two interfaces of one name were taken for the sole one. */
-	for (size_t i = 0; vm->n_taps > 1 && i < vm->n_devices; i++)
+	for (size_t i = 0; vm->n_taps > n && i < vm->n_devices; i++)
 		if (vm->devices[i].tap_source == TAP_SOURCE_SOLE) {
 			free(vm->devices[i].tap);
 			vm->devices[i].tap = NULL;
