@@ -272,8 +272,6 @@ static json_t *tap_json(const struct tap *t)
 	put_int(o, "rx_dropped", t->rx_dropped);
 	put_int(o, "tx_dropped", t->tx_dropped);
 	put_int(o, "rx_batched", t->inside.known ? t->inside.rx_batched : UNKNOWN);
-	put_int(o, "queues_attached", t->inside.known ? t->inside.attached : UNKNOWN);
-	put_int(o, "queues_detached", t->inside.known ? t->inside.detached : UNKNOWN);
 	put(o, "errors", errors_json(t->errors, t->n_errors));
 	return o;
 }

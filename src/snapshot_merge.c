@@ -265,6 +265,11 @@ static const struct snap_netdev *backend_of(const struct snapshot_device *sd)
 	return found;
 }
 
+static bool is_interface(const struct tap *t, const struct snap_netdev *n)
+{
+	return t->ifindex == n->ifindex && t->netns == n->netns;
+}
+
 static void pair(const struct snapshot *s, const struct vm *vm, struct device *d)
 {
 	const struct snapshot_device *sd = find_device(s, vm, d);
@@ -296,7 +301,8 @@ static size_t undriven(const struct vm *vm, const struct tap *t)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < t->n_fds; i++)
+	/* A NIC that the command line gives no vhost has none to be left. */
+	for (size_t i = 0; t->vhost != 0 && i < t->n_fds; i++)
 		n += !is_driven(vm, t->fds[i]);
 	return n;
 }
@@ -334,11 +340,6 @@ static void pair_rest(struct vm *vm)
 	}
 }
 
-static bool is_interface(const struct tap *t, const struct snap_netdev *n)
-{
-	return t->ifindex == n->ifindex && t->netns == n->netns;
-}
-
 static void fill_tap(struct tap *t, const struct snap_tap *r)
 {
 	copy_ifname(t->ifname, &r->dev);
@@ -347,9 +348,11 @@ static void fill_tap(struct tap *t, const struct snap_tap *r)
 	t->inside = (struct tap_inside){
 		.known = true,
 		.rx_batched = r->rx_batched == SNAP_ABSENT ? UNKNOWN : r->rx_batched,
-		.attached = r->n_attached == SNAP_ABSENT ? UNKNOWN : r->n_attached,
-		.detached = r->n_detached == SNAP_ABSENT ? UNKNOWN : r->n_detached,
 	};
+	if (r->n_attached != SNAP_ABSENT && r->n_detached != SNAP_ABSENT) {
+		t->numqueues = r->n_attached;
+		t->numdisabled = r->n_detached;
+	}
 }
 
 /* The new tap that is this interface, made like the one its fd was in. Moves vm->taps. */
@@ -425,7 +428,7 @@ static void merge_taps(const struct snapshot *s, struct vm *vm)
 		if (vm->devices[i].kind == DEVICE_NET)
 			pair(s, vm, &vm->devices[i]);
 	/* Two interfaces of one name were taken for the sole one. */
-	for (size_t i = 0; vm->n_taps > 1 && i < vm->n_devices; i++)
+	for (size_t i = 0; vm->n_taps > n && i < vm->n_devices; i++)
 		if (vm->devices[i].tap_source == TAP_SOURCE_SOLE) {
 			free(vm->devices[i].tap);
 			vm->devices[i].tap = NULL;

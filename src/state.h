@@ -119,8 +119,7 @@ struct device {
 /* What the kernel's own structures add on a tap. Only the snapshot tells. */
 struct tap_inside {
 	bool known;
-	int64_t rx_batched;		/* rx-frames as tun has it */
-	int64_t attached, detached;	/* queues */
+	int64_t rx_batched;		/* rx-frames as tun has it; UNKNOWN for a macvtap */
 };
 
 struct tap {
@@ -138,7 +137,7 @@ struct tap {
 	char *alias;
 	char operstate[24];		/* "up", "unknown" as the kernel has it; "" unknown to us */
 	int64_t multi_queue, vnet_hdr, persist;		/* 0, 1: flags of a tun device */
-	int64_t numqueues, numdisabled;	/* of a tap with multi_queue */
+	int64_t numqueues, numdisabled;	/* of a tap with multi_queue; by snapshot, of any */
 	int64_t rx_packets, tx_packets, rx_dropped, tx_dropped;
 	struct tap_inside inside;
 	struct error *errors;

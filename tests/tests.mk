@@ -46,11 +46,12 @@ demo: ## the program on a real VM, in the lab on KERNEL=7.3 or on this host's ow
 .PHONY: check check-unit check-lab check-matrix demo
 
 # Fixtures: programs that stand for a VM. They share nothing with the program that is tested.
-FIXTURES := $(BUILD)/tests/victim $(BUILD)/tests/vmm $(BUILD)/tests/killer
+FIXTURES := $(BUILD)/tests/victim $(BUILD)/tests/vmm $(BUILD)/tests/killer $(BUILD)/tests/churn
 FIXTURE_CPPFLAGS := -D_GNU_SOURCE -Itests/fixture $(UAPI) $(CPPFLAGS)
 
 $(BUILD)/tests/victim: $(wildcard tests/fixture/victim*.c) tests/fixture/victim.h $(BUILD)/flags
 $(BUILD)/tests/vmm: $(wildcard tests/fixture/vmm*.c) tests/fixture/vmm.h $(BUILD)/flags
+$(BUILD)/tests/churn: tests/fixture/churn.c $(BUILD)/flags
 $(FIXTURES):
 	@mkdir -p $(@D)
 	$(say)

@@ -5,6 +5,10 @@
 # timeout: 900
 # shellcheck disable=SC2317,SC2034 # run_cases calls the tests; lib.sh uses what they set
 . "$TOP/tests/lib.sh"
+if "$VHOSTCTL" check | grep -q 'built without it'; then
+	echo "1..0 # SKIP this program was built without the snapshot"
+	exit 0
+fi
 . "$TOP/tests/fixture/qemu.sh"
 case_limit=150
 
@@ -274,7 +278,7 @@ test_a_device_with_1026_queues() {
 
 # Every VM has its devices and threads of its own, before, while and after others come and go.
 test_many_devices_while_others_come_and_go() {
-	local n=${SNAP_VMS:-50} i first last
+	local n=${SNAP_VMS:-50} i first
 	mkfifo "$t_dir/hold"
 	exec 9<>"$t_dir/hold"
 	for ((i = 0; i < n; i++)); do
@@ -283,11 +287,12 @@ test_many_devices_while_others_come_and_go() {
 	at_exit end_jobs
 	wait_for 100 all_there "$n" || fail "$(wc -l <"$t_dir/many") of $n are there"
 	for i in 1 2; do
-		/usr/bin/python3 "$TOP/tests/fixture/churn.py" "$t_dir/cycles$i" &
+		"$BUILD/tests/churn" "$t_dir/cycles$i" &
 		at_exit kill $!
 	done
-	first=$EPOCHSECONDS
-	for ((i = 0; i < ${SNAP_CHURN:-10}; i++)); do
+	wait_for 20 test -s "$t_dir/cycles1" || fail "nothing is opened and closed"
+	first=$EPOCHREALTIME
+	for ((i = 0; i < ${SNAP_CHURN:-5}; i++)); do
 		ctl show --all --source snapshot
 		expect_status 0
 		jq -c '[.vms[] | select(.name and (.name | startswith("many")))]' <<<"$out" >"$t_dir/all"
@@ -300,8 +305,9 @@ test_many_devices_while_others_come_and_go() {
 			([.devices[].owner_pid] | unique) != [$vm.pid] or
 			([.devices[].queues[].worker_tid] | unique) != ([.worker_threads[].tid] | sort))]' "$t_dir/all")" '[]'
 	done
-	last=$EPOCHSECONDS
-	note "$n VMs, $i readings in $((last - first)) s beside $(awk '{ n += $1 } END { print n }' "$t_dir"/cycles*) open/close cycles"
+	jobs -l | grep -c churn >"$t_dir/alive" || fail "the churn ended"
+	note "$n VMs, $i readings beside open/close cycles: $(awk -v a="$first" -v b="$EPOCHREALTIME" \
+		'{ n += $1 } END { printf "%d, %d a second", n, n / (b - a) }' "$t_dir"/cycles*)"
 }
 end_jobs() { jobs -p | xargs -r kill; }
 all_there() { [ "$(wc -l <"$t_dir/many")" = "$1" ]; }

@@ -217,8 +217,7 @@ static inline struct state sample_snapshot(void)
 		.known = true, .owner_pid = 99, .fork_owner = UNKNOWN, .cid = 7, .tap_ifindex = UNKNOWN,
 		.tap_netns = UNKNOWN, .tap_fd = UNKNOWN, .wwpn = xstrdup(HOSTILE),
 	};
-	s.vms[0].taps[0].inside = (struct tap_inside){ .known = true, .rx_batched = 64,
-						       .attached = 2, .detached = UNKNOWN };
+	s.vms[0].taps[0].inside = (struct tap_inside){ .known = true, .rx_batched = 64 };
 	return s;
 }
 

@@ -102,7 +102,7 @@ static void add_tap(struct vm *vm, const char *ifname, int fd, int fd2)
 	struct tap *t = ARRAY_ADD(vm->taps, vm->n_taps);
 
 	snprintf(t->ifname, sizeof(t->ifname), "%s", ifname);
-	t->ifindex = t->netns = UNKNOWN;
+	tap_init(t);
 	*ARRAY_ADD(t->fds, t->n_fds) = fd;
 	if (fd2)
 		*ARRAY_ADD(t->fds, t->n_fds) = fd2;
@@ -306,6 +306,9 @@ static void two_namespaces(void **state)
 	assert_int_equal(vm.taps[1].netns, 2000);
 	assert_int_equal(vm.taps[1].fds[0], 4);
 	assert_int_equal(vm.taps[1].inside.rx_batched, 64);
+	assert_int_equal(vm.taps[1].numqueues, 2);
+	assert_int_equal(vm.taps[1].numdisabled, 1);
+	assert_true(vm.taps[1].mtu == UNKNOWN);
 	assert_int_equal(vm.devices[0].tap_source, TAP_SOURCE_SNAPSHOT);
 	assert_int_equal(vm.devices[0].inside.tap_fd, 3);
 	assert_int_equal(vm.devices[0].inside.tap_netns, 1000);
