@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
-#include <time.h>
 
 #include "inspect.h"
 #include "source.h"
@@ -15,14 +14,6 @@
 #define RETRY_MS 5
 #define END_TRIES 100		/* an ended thread leaves /proc a moment after its call returned */
 #define END_MS 2
-
-static void sleep_ms(long ms)
-{
-	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
-
-	while (nanosleep(&ts, &ts) < 0 && errno == EINTR)
-		;
-}
 
 int error_append(struct error *e, enum status status, const char *fmt, ...)
 {

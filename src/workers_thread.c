@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "procfs.h"
 #include "util.h"
@@ -21,14 +20,6 @@ struct activity {
 	char state;
 	char schedstat[96];	/* ns on a CPU, ns waiting for one, times it was switched in */
 };
-
-static void sleep_ms(long ms)
-{
-	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
-
-	while (nanosleep(&ts, &ts) < 0 && errno == EINTR)
-		;
-}
 
 static void read_activity(struct session *s, const struct kthread *t, struct activity *a)
 {

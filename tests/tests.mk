@@ -56,13 +56,14 @@ $(FIXTURES):
 	$(say)
 	$(Q)$(CC) $(FIXTURE_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c,$^) -lpthread
 
-# tests/cases/40-coalesce.sh: many calls of the program's own functions in one process
-$(BUILD)/tests/rounds: tests/fixture/rounds.c $(LIB_OBJS)
+# Many calls of the program's own functions in one process: of tests/cases/40-coalesce.sh, 30-worker.sh
+ROUNDS := $(BUILD)/tests/rounds $(BUILD)/tests/spreads
+$(ROUNDS): $(BUILD)/tests/%: tests/fixture/%.c $(LIB_OBJS)
 	@mkdir -p $(@D)
 	$(say)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS)
 
-fixtures: $(FIXTURES) $(BUILD)/tests/rounds ## build the fixtures of the tests
+fixtures: $(FIXTURES) $(ROUNDS) ## build the fixtures of the tests
 .PHONY: fixtures
 
 # The kill test: tests/kill/killer kills the tool; poke is the owner context without a vhost device.

@@ -301,53 +301,49 @@ test_threads_are_proved_by_function() {
 	expect_json '[.vms[0].devices[0].queues[].worker_id] | .[0:6]' '[0,0,1,2,3,4]'
 }
 
-spread_rounds() {
-	local queues=$1 rounds=$2 i workers
-	vmm_up io "$queues" --helpers 2
-	io_start "$queues"
-	for ((i = 0; i < rounds; i++)); do
-		workers=$((i % 2 ? 1 : queues))
-		ctl worker spread io/scsi0 --queues "2-$((queues + 1))" --workers "$workers"
-		expect_status 0
-	done
-	[ $((rounds % 2)) = 0 ] || ctl worker spread io/scsi0 --queues "2-$((queues + 1))" --workers 1
-	io_stop
-	echo "# $rounds rounds, $io_blocks blocks"
-	wait_for 5 has_threads "$VMM_PID" 1 || fail "$(thread_count "$VMM_PID") threads are left of 1"
-	quiet_threads "$VMM_PID"
-}
+# Rounds and kills are many calls in one process: a start of the program is most of the time in the lab.
+note_numbers() { echo "$LAB_KERNEL: $out" >>"$LAB_OUT/notes"; }
 
 test_spread_under_io() {
 	need_workers
-	spread_rounds 4 "${WORKER_ROUNDS:-16}"
+	vmm_up io 4 --helpers 2
+	io_start 4
+	run "$BUILD/tests/spreads" rounds "$VMM_PID" 4 "${WORKER_ROUNDS:-30}"
+	expect_status 0
+	note_numbers
+	io_stop
+	wait_for 5 has_threads "$VMM_PID" 1 || fail "$(thread_count "$VMM_PID") threads are left of 1"
+	quiet_threads "$VMM_PID"
 }
 
 test_spread_of_64_queues_under_io() {
 	need_workers
-	spread_rounds 64 2
+	vmm_up io 64 --helpers 2
+	io_start 64
+	changes worker spread io/scsi0 --queues 2-65
+	expect_json '[.changes[] | select(.setting == "worker_id").after] | unique | length' 64
+	changes worker spread io/scsi0 --queues 2-65 --workers 1
+	io_stop
+	wait_for 5 has_threads "$VMM_PID" 1 || fail "$(thread_count "$VMM_PID") threads are left of 1"
+	quiet_threads "$VMM_PID"
 }
 
 test_kills_amid_spread() {
 	need_workers
-	local i kills=${WORKER_KILLS:-25} killed=0
 	vmm_up kl 4 --helpers 2
 	io_start 4
-	for ((i = 0; i < kills; i++)); do
-		run timeout -s KILL "0.$(printf %03d $((RANDOM % 700 + 20)))" "$VHOSTCTL" worker spread kl/scsi0 \
-			--queues 2-5 --workers $((i % 2 ? 1 : 4))
-		[ "$status" != 137 ] || killed=$((killed + 1))
-	done
-	[ "$killed" -gt $((kills / 4)) ] || fail "only $killed of $kills runs were killed"
+	run "$BUILD/tests/spreads" kills "$VMM_PID" 4 "${WORKER_KILLS:-30}"
+	expect_status 0
+	note_numbers
 	quiet_threads "$VMM_PID"
 	changes worker free kl/scsi0 --idle
 	changes worker spread kl/scsi0 --queues 2-5 --workers 1
 	changes worker free kl/scsi0 --idle
-	io_stop
-	echo "# $killed of $kills killed, $io_blocks blocks"
 	wait_for 5 has_threads "$VMM_PID" 1 || fail "$(thread_count "$VMM_PID") threads are left of 1"
-	quiet_threads "$VMM_PID"
 	changes worker spread kl/scsi0 --queues 2-5
 	expect_json '[.changes[] | select(.setting == "worker")] | length' 4
+	io_stop
+	quiet_threads "$VMM_PID"
 }
 
 test_failure_half_way_is_put_back() {
