@@ -55,7 +55,7 @@ int affinity_parse(const char *text, struct ranges *cpus, struct error *e)
 				 "'%s' is no list of cpus; give one like 0-3,7", text);
 	if (read_list(AT_FDCWD, "/sys/devices/system/cpu/online", &online) &&
 	    !includes(&online, cpus, &missing)) {
-		_cleanup_free_ char *have = affinity_text(&online);
+		_cleanup_free_ char *have = ranges_text(&online);
 
 		ret = error_set(e, STATUS_NOT_FOUND, 0, operation,
 				"this host has no cpu %u online; it has %s", missing, have);
@@ -98,7 +98,7 @@ int affinity_check_cpuset(int proc_fd, const struct ranges *cpus, struct error *
 	if (!read_cpuset(proc_fd, &set))
 		return 0;
 	if (!includes(&set, cpus, &missing)) {
-		_cleanup_free_ char *have = affinity_text(&set);
+		_cleanup_free_ char *have = ranges_text(&set);
 
 		ret = error_set(e, STATUS_FAILED, 0, operation,
 				"cpu %u is outside of the cpuset of its cgroup, which is %s; "
@@ -106,22 +106,6 @@ int affinity_check_cpuset(int proc_fd, const struct ranges *cpus, struct error *
 	}
 	ranges_free(&set);
 	return ret;
-}
-
-char *affinity_text(const struct ranges *cpus)
-{
-	char *text = xstrdup("");
-
-	for (size_t i = 0; i < cpus->n; i++) {
-		const struct range *r = &cpus->items[i];
-		char *longer = r->first == r->last
-			? xasprintf("%s%s%u", text, i ? "," : "", r->first)
-			: xasprintf("%s%s%u-%u", text, i ? "," : "", r->first, r->last);
-
-		free(text);
-		text = longer;
-	}
-	return text;
 }
 
 int affinity_get(pid_t tid, struct ranges *cpus, struct error *e)
@@ -188,7 +172,7 @@ int affinity_set(pid_t tid, uint64_t start_time, const struct ranges *cpus, stru
 	if (ret == 0)
 		ret = affinity_get(tid, &after, e);
 	if (ret == 0 && !same(cpus, &after)) {
-		_cleanup_free_ char *got = affinity_text(&after);
+		_cleanup_free_ char *got = ranges_text(&after);
 
 		/* The kernel leaves out what the cpuset does not allow, without a word. */
 		ret = error_set(e, STATUS_FAILED, 0, operation,

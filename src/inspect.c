@@ -10,9 +10,6 @@
 #include "util.h"
 #include "vhost.h"
 
-/* Past any real device: max_io_vqs of vhost_scsi allows 1024, and two more. */
-#define QUEUES_MAX 1026
-
 struct ops {
 	struct vhost_op *items;
 	size_t n;
@@ -61,7 +58,7 @@ static void add_worker_ops(struct ops *ops, const struct device *d, bool last)
 	size_t from = d->n_queues;
 	size_t room = OWNER_BATCH - ops->n % OWNER_BATCH;
 
-	for (size_t i = from; i < from + room && i < QUEUES_MAX; i++) {
+	for (size_t i = from; i < from + room && i < VHOST_SCSI_QUEUES_MAX; i++) {
 		add_op(ops, d, VHOST_WORKER_GET, (unsigned int)i);
 		ops->items[ops->n - 1].essential = last;
 	}
@@ -129,7 +126,7 @@ static bool has_more_queues(const struct device *d, const struct ops *ops)
 	for (size_t i = 0; i < ops->n; i++)
 		if (ops->items[i].device == d && ops->items[i].verb == VHOST_WORKER_GET)
 			last = &ops->items[i];
-	return last && last->done && !last->errnum && last->index + 1 < QUEUES_MAX;
+	return last && last->done && !last->errnum && last->index + 1 < VHOST_SCSI_QUEUES_MAX;
 }
 
 /* Of all devices named that have workers to ask for; after @asked, of those with more to tell. */

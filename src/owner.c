@@ -240,7 +240,7 @@ int owner_run(pid_t pid, int proc_fd, enum owner_thread rule, struct owner_call 
 	int ret = -1;
 
 	for (size_t i = 0; i < n; i++)
-		calls[i].done = false;
+		calls[i].begun = calls[i].done = false;
 	if (check_calls(calls, n, e) < 0 || owner_plan_check(proc_fd, pid, rule, e) < 0)
 		return -1;
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

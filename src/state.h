@@ -194,6 +194,8 @@ struct change {
 struct changes {
 	struct change *items;
 	size_t n;
+	struct error *errors;		/* what was refused beside them, where that does not undo them */
+	size_t n_errors;
 };
 
 /* Everything unknown. */
