@@ -75,9 +75,11 @@ static char *words(const struct vhost_op *op, const struct ranges *ids)
 	struct error e;
 
 	if (ranges_count(ids) > 1 && op->errnum == EBUSY)
-		return xasprintf("workers %s are attached to queues; attach those to other workers first", list);
+		return xasprintf("workers %s are attached to queues; attach those to other workers first",
+				 list);
 	if (ranges_count(ids) > 1 && op->errnum == ENODEV)
-		return xasprintf("the device has no workers %s; 'vhostctl worker list' shows those it has", list);
+		return xasprintf("the device has no workers %s; 'vhostctl worker list' shows those it has",
+				 list);
 	vhost_explain(op, &e);
 	return xstrdup(e.message);
 }
@@ -131,7 +133,8 @@ int workers_free(struct worker_job *job, const struct ranges *ids, struct error 
 	int ret;
 
 	if (ranges_count(ids) > IDS_MAX)
-		return error_set(e, STATUS_USAGE, 0, "free the worker", "that is more than %d workers", IDS_MAX);
+		return error_set(e, STATUS_USAGE, 0, "free the worker", "that is more than %d workers",
+				 IDS_MAX);
 	if (session_start(&s, job, e) < 0)
 		return -1;
 	for (size_t i = 0; i < ids->n; i++)
