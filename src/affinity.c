@@ -65,27 +65,27 @@ int affinity_parse(const char *text, struct ranges *cpus, struct error *e)
 	return ret;
 }
 
-/* cpuset.cpus.effective of a cgroup: of the second version, or the first one's cpuset hierarchy. */
+static bool read_cpuset_file(const char *root, const char *cgroup, const char *file, struct ranges *cpus)
+{
+	_cleanup_free_ char *path = xasprintf("/sys/fs/cgroup%s%s/%s", root, cgroup, file);
+
+	return read_list(AT_FDCWD, path, cpus);
+}
+
+/* Of the first version's hierarchy where that one has cpusets, else of the second's, wherever it is. */
 static bool read_cpuset(int proc_fd, struct ranges *cpus)
 {
-	static const char *const files[] = { "/sys/fs/cgroup%s/cpuset.cpus.effective",
-					     "/sys/fs/cgroup/unified%s/cpuset.cpus.effective",
-					     "/sys/fs/cgroup/cpuset%s/cpuset.effective_cpus" };
 	_cleanup_proc_text_ struct proc_text text = { 0 };
-	_cleanup_free_ char *cgroup = NULL;
+	_cleanup_free_ char *v1 = NULL, *v2 = NULL;
 
 	if (proc_read(proc_fd, "cgroup", TEXT_MAX, &text) < 0)
 		return false;
-	cgroup = proc_parse_cgroup(text.data, text.len);
-	for (size_t i = 0; cgroup && i < ARRAY_SIZE(files); i++) {
-		const char *slot = strstr(files[i], "%s");
-		_cleanup_free_ char *path = xasprintf("%.*s%s%s", (int)(slot - files[i]), files[i], cgroup,
-						      slot + 2);
-
-		if (read_list(AT_FDCWD, path, cpus))
-			return true;
-	}
-	return false;
+	v1 = proc_parse_cgroup_v1(text.data, text.len, "cpuset");
+	if (v1)
+		return read_cpuset_file("/cpuset", v1, "cpuset.effective_cpus", cpus);
+	v2 = proc_parse_cgroup(text.data, text.len);
+	return v2 && (read_cpuset_file("", v2, "cpuset.cpus.effective", cpus) ||
+		      read_cpuset_file("/unified", v2, "cpuset.cpus.effective", cpus));
 }
 
 int affinity_check_cpuset(int proc_fd, const struct ranges *cpus, struct error *e)

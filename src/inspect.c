@@ -7,8 +7,11 @@
 #include "cut.h"
 #include "device.h"
 #include "idle.h"
+#include "procfs.h"
+#include "spread.h"
 #include "util.h"
 #include "vhost.h"
+#include "vmfile.h"
 
 struct ops {
 	struct vhost_op *items;
@@ -241,6 +244,24 @@ static void read_features(const struct vm_ref *ref, struct device *d)
 		note_error(d, &e);
 }
 
+void inspect_vmm_queues(int proc_fd, struct vm *vm)
+{
+	_cleanup_proc_text_ struct proc_text text = { 0 };
+	size_t n_scsi = 0;
+
+	for (size_t i = 0; i < vm->n_devices; i++)
+		n_scsi += vm->devices[i].kind == DEVICE_SCSI;
+	if (!n_scsi || vm_read_cmdline(proc_fd, &text))
+		return;
+	for (size_t i = 0; i < vm->n_devices; i++) {
+		struct device *d = &vm->devices[i];
+		unsigned int requests = d->kind == DEVICE_SCSI
+			? spread_cmdline_queues(text.data, text.len, d->fd, n_scsi == 1) : 0;
+
+		d->vmm_queues = requests ? VHOST_SCSI_FIRST_REQUEST + requests : 0;
+	}
+}
+
 int inspect_features(struct vm *vm, const struct selection *sel, struct error *e)
 {
 	struct vm_ref ref = VM_REF_INIT;
@@ -261,6 +282,7 @@ int inspect_vm(struct vm *vm, const struct selection *sel, struct owner_log *log
 	int ret = vm_hold(&ref, vm->pid, vm->start_time, e);
 
 	if (ret == 0) {
+		inspect_vmm_queues(ref.proc_fd, vm);
 		for (size_t i = 0; i < vm->n_devices; i++)
 			if (selection_has_device(sel, vm, &vm->devices[i]))
 				read_features(&ref, &vm->devices[i]);

@@ -108,6 +108,7 @@ struct device {
 	struct queue *queues;
 	size_t n_queues;
 	bool queues_known;
+	unsigned int vmm_queues;	/* the VMM has the first so many of them; 0: not told */
 	struct worker *workers;
 	size_t n_workers;
 	bool workers_known;

@@ -3,22 +3,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "procfs.h"
+#include "inspect.h"
 #include "spread.h"
 #include "util.h"
-#include "vmfile.h"
 #include "workers_core.h"
 
 static const char *const operation = "spread the request queues";
-
-static bool is_sole_scsi(const struct vm *vm)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < vm->n_devices; i++)
-		n += vm->devices[i].kind == DEVICE_SCSI;
-	return n == 1;
-}
 
 /* Request queues that the VMM has set up, where the kernel's own structures told. */
 static void add_set_up(const struct device *d, struct ranges *requests)
@@ -35,13 +25,9 @@ static void add_set_up(const struct device *d, struct ranges *requests)
  */
 static int find_requests(struct session *s, struct ranges *requests, struct error *e)
 {
-	_cleanup_proc_text_ struct proc_text text = { 0 };
-	unsigned int n = 0;
-
-	if (vm_read_cmdline(s->ref.proc_fd, &text) == 0)
-		n = spread_cmdline_queues(text.data, text.len, s->job->device->fd, is_sole_scsi(s->job->vm));
-	if (n)
-		ranges_add(requests, VHOST_SCSI_FIRST_REQUEST, VHOST_SCSI_FIRST_REQUEST + n - 1);
+	inspect_vmm_queues(s->ref.proc_fd, s->job->vm);
+	if (s->job->device->vmm_queues)
+		ranges_add(requests, VHOST_SCSI_FIRST_REQUEST, s->job->device->vmm_queues - 1);
 	else
 		add_set_up(s->job->device, requests);
 	if (requests->n)

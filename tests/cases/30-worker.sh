@@ -125,6 +125,22 @@ test_qemu_spread_is_an_end_state() {
 	expect_json .changes '[]'
 }
 
+# QEMU's command line says how many queues it has; that of all others the default worker is known all the same.
+test_qemu_queues_shown_without_a_snapshot() {
+	fresh
+	ctl show --source owner vm1/scsi0
+	expect_status 0
+	expect_json '[.vms[0].devices[0].queues[].index]' '[0,1,2,3,4,5]'
+	expect_json '[.vms[0].devices[0].workers[].queues | length] | add >= 130' true
+	ctl show --source owner --all-queues vm1/scsi0
+	expect_json '.vms[0].devices[0].queues | length >= 130' true
+	changes worker create vm1/scsi0 --attach 77
+	ctl show --source owner vm1/scsi0
+	expect_json '[.vms[0].devices[0].queues[] | [.index, .worker_id]] | .[5:]' '[[5,0],[77,1]]'
+	changes worker attach vm1/scsi0/77 0
+	changes worker free vm1/scsi0 --idle
+}
+
 test_qemu_pin() {
 	fresh
 	changes worker create vm1/scsi0 --attach req0
