@@ -77,6 +77,13 @@ check-kill: all fixtures killpoints ## the kill test in the lab: N=2000 kills on
 		N=$(or $(N),2000) LAB_PASS=N BUILD=$(BUILD) tests/run.sh --lab $$k tests/kill/kill.sh || exit 1; \
 	done
 
+# The same script as in check-matrix, for longer.
+check-worker: all fixtures ## workers dealt out ROUNDS=500 times and KILLS=300 times killed at it, under I/O, on KERNEL="6.12 6.18 7.3"
+	@T_ONLY='spread_under_io|kills|documents' WORKER_ROUNDS=$(or $(ROUNDS),500) WORKER_KILLS=$(or $(KILLS),300) \
+		WORKER_LIMIT=1100 LAB_PASS='T_ONLY WORKER_ROUNDS WORKER_KILLS WORKER_LIMIT' BUILD='$(BUILD)' \
+		tests/run.sh --lab "$(or $(KERNEL),6.12 6.18 7.3)" tests/cases/31-worker-load.sh
+.PHONY: check-worker
+
 # At full speed on this machine's own kernel, without vhost: what AVX-512 and fast CPUs bring.
 check-kill-native: fixtures $(BUILD)/tests/poke ## the kill test of the owner context on this kernel, N=2000
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/killpoints KILLPOINTS=1 $(BUILD)/killpoints/tests/poke

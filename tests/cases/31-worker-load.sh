@@ -187,7 +187,7 @@ test_limit_reached_half_way() {
 	io_start 4
 	changes worker spread lim/scsi0 --queues 2-5 --workers 2
 	before=$(map lim/scsi0 6)
-	expect_eq "the map" "$before" '[0,0,1,2,1,2]'
+	expect_eq "the map" "$before" '[0,0,1,1,2,2]'
 	prlimit --pid "$VMM_PID" --nproc="$(($(find "/proc/$VMM_PID/task" -mindepth 1 -maxdepth 1 | wc -l) + 1))"
 	ctl worker spread lim/scsi0 --queues 2-5
 	expect_status 1
