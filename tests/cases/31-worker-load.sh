@@ -241,6 +241,33 @@ test_cpuset_and_another_cgroup() {
 	expect_eq "cgroup of the worker" "$(cat "/proc/$VMM_PID/task/$tid/cgroup")" "0::/vhostctl-cs"
 }
 
+# A kernel thread stays where the VM was when it took the device; a task can be moved by itself.
+test_remark_on_another_cgroup() {
+	vmm_up cg 1 --helpers 1
+	local dir=/sys/fs/cgroup/vhostctl-cg tid
+	mkdir "$dir" 2>/dev/null || skip "no cgroup v2 to write to"
+	at_exit rmdir "$dir"
+	at_exit vmm_down
+	ctl worker list cg
+	expect_json '[.vms[0].devices[0].workers[].remark]' '[null]'
+	echo "$VMM_PID" >"$dir/cgroup.procs"
+	tid=$(vhost_threads "$VMM_PID")
+	if ! no_worker_calls; then
+		ctl worker list cg
+		expect_json '[.vms[0].devices[0].workers[].remark]' '[null]'
+		mkdir "$dir/own"
+		at_exit rmdir "$dir/own"
+		at_exit vmm_down
+		echo threaded >"$dir/own/cgroup.type"
+		echo "$tid" >"$dir/own/cgroup.threads"
+	fi
+	ctl worker list cg
+	keep state
+	expect_json '[.vms[0].devices[0].workers[] | [.tid, .remark]]' \
+		"[[$tid,\"in another cgroup than the VM's main thread\"]]"
+	expect_json '.vms[0].devices[0].workers[0].cgroup' "\"$(sed -n 's/^0:://p' "/proc/$tid/cgroup")\""
+}
+
 # Four queues go to four workers, of which one is taken away after it was made and before it gets its queue.
 test_refusal_among_the_moves_puts_the_old_map_back() {
 	need_workers
