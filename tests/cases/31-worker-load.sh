@@ -84,6 +84,29 @@ test_threads_are_found_without_a_snapshot() {
 	expect_json '[.changes[] | [.before, .worker_tid]]' "[[5,$tid]]"
 }
 
+# Other vhost threads of the VM come and go all the while: which is new is not which is ours.
+test_threads_are_told_from_others_born_meanwhile() {
+	need_workers
+	vmm_up fx 1 --helpers 2
+	local i tid known=0
+	for i in 1 2 3 4 5 6; do
+		vmm_say births on
+		run no_snapshot "$VHOSTCTL" worker create fx/scsi0 --attach req0
+		vmm_say births off
+		expect_status 0
+		tid=$(jq '.changes[0].worker_tid' <<<"$out")
+		if [ "$tid" != null ]; then
+			known=$((known + 1))
+			proved_by_kicks scsi0 2 "$tid"
+		fi
+	done
+	note "$known of 6 threads told from others born meanwhile"
+	[ "$known" -ge 4 ] || fail "only $known of 6 threads were told"
+	changes worker spread fx/scsi0 --queues 2 --workers 1
+	changes worker free fx/scsi0 --idle
+	expect_threads "$VMM_PID" 1
+}
+
 refused_for_kthread() {
 	ctl worker "$@"
 	expect_status 5
