@@ -242,11 +242,23 @@ test_refusals_in_words() {
 		pin_kernel_thread
 		return
 	fi
+}
+
+test_a_stopped_vm() {
+	fresh
+	local what
 	kill -STOP "$vm1"
-	ctl worker create vm1/scsi0
+	at_exit kill -CONT "$vm1"
+	for what in "create vm1/scsi0" "free vm1/scsi0 1" "spread vm1/scsi0"; do
+		# shellcheck disable=SC2086 # several words
+		ctl worker $what
+		expect_status 1
+		expect_match err 'vm1/scsi0: .* it is stopped \(SIGSTOP\)'
+	done
+	ctl worker list vm1/scsi0
+	expect_status 0
 	kill -CONT "$vm1"
-	expect_status 1
-	expect_match err 'it is stopped \(SIGSTOP\)'
+	expect_eq "number of threads" "$(thread_count "$vm1")" 4
 }
 
 test_graph() {
