@@ -10,6 +10,7 @@
 #   KERNEL="6.12"       the kernels of check-lab: 6.1 6.12 6.18 7.3, or host
 #   CASES="tests/cases/…"   the scripts of check-lab, all by default
 #   N=2000              kills on victims of check-kill
+#   ROUNDS=500 KILLS=300   of check-worker
 #   V=1                 whole commands instead of one short line each
 # `make help` lists the targets.
 

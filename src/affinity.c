@@ -55,7 +55,7 @@ int affinity_parse(const char *text, struct ranges *cpus, struct error *e)
 				 "'%s' is no list of cpus; give one like 0-3,7", text);
 	if (read_list(AT_FDCWD, "/sys/devices/system/cpu/online", &online) &&
 	    !includes(&online, cpus, &missing)) {
-		_cleanup_free_ char *have = affinity_text(&online);
+		_cleanup_free_ char *have = ranges_text(&online);
 
 		ret = error_set(e, STATUS_NOT_FOUND, 0, operation,
 				"this host has no cpu %u online; it has %s", missing, have);
@@ -65,27 +65,27 @@ int affinity_parse(const char *text, struct ranges *cpus, struct error *e)
 	return ret;
 }
 
-/* cpuset.cpus.effective of a cgroup: of the second version, or the first one's cpuset hierarchy. */
+static bool read_cpuset_file(const char *root, const char *cgroup, const char *file, struct ranges *cpus)
+{
+	_cleanup_free_ char *path = xasprintf("/sys/fs/cgroup%s%s/%s", root, cgroup, file);
+
+	return read_list(AT_FDCWD, path, cpus);
+}
+
+/* Of the first version's hierarchy where that one has cpusets, else of the second's, wherever it is. */
 static bool read_cpuset(int proc_fd, struct ranges *cpus)
 {
-	static const char *const files[] = { "/sys/fs/cgroup%s/cpuset.cpus.effective",
-					     "/sys/fs/cgroup/unified%s/cpuset.cpus.effective",
-					     "/sys/fs/cgroup/cpuset%s/cpuset.effective_cpus" };
 	_cleanup_proc_text_ struct proc_text text = { 0 };
-	_cleanup_free_ char *cgroup = NULL;
+	_cleanup_free_ char *v1 = NULL, *v2 = NULL;
 
 	if (proc_read(proc_fd, "cgroup", TEXT_MAX, &text) < 0)
 		return false;
-	cgroup = proc_parse_cgroup(text.data, text.len);
-	for (size_t i = 0; cgroup && i < ARRAY_SIZE(files); i++) {
-		const char *slot = strstr(files[i], "%s");
-		_cleanup_free_ char *path = xasprintf("%.*s%s%s", (int)(slot - files[i]), files[i], cgroup,
-						      slot + 2);
-
-		if (read_list(AT_FDCWD, path, cpus))
-			return true;
-	}
-	return false;
+	v1 = proc_parse_cgroup_v1(text.data, text.len, "cpuset");
+	if (v1)
+		return read_cpuset_file("/cpuset", v1, "cpuset.effective_cpus", cpus);
+	v2 = proc_parse_cgroup(text.data, text.len);
+	return v2 && (read_cpuset_file("", v2, "cpuset.cpus.effective", cpus) ||
+		      read_cpuset_file("/unified", v2, "cpuset.cpus.effective", cpus));
 }
 
 int affinity_check_cpuset(int proc_fd, const struct ranges *cpus, struct error *e)
@@ -98,7 +98,7 @@ int affinity_check_cpuset(int proc_fd, const struct ranges *cpus, struct error *
 	if (!read_cpuset(proc_fd, &set))
 		return 0;
 	if (!includes(&set, cpus, &missing)) {
-		_cleanup_free_ char *have = affinity_text(&set);
+		_cleanup_free_ char *have = ranges_text(&set);
 
 		ret = error_set(e, STATUS_FAILED, 0, operation,
 				"cpu %u is outside of the cpuset of its cgroup, which is %s; "
@@ -106,22 +106,6 @@ int affinity_check_cpuset(int proc_fd, const struct ranges *cpus, struct error *
 	}
 	ranges_free(&set);
 	return ret;
-}
-
-char *affinity_text(const struct ranges *cpus)
-{
-	char *text = xstrdup("");
-
-	for (size_t i = 0; i < cpus->n; i++) {
-		const struct range *r = &cpus->items[i];
-		char *longer = r->first == r->last
-			? xasprintf("%s%s%u", text, i ? "," : "", r->first)
-			: xasprintf("%s%s%u-%u", text, i ? "," : "", r->first, r->last);
-
-		free(text);
-		text = longer;
-	}
-	return text;
 }
 
 int affinity_get(pid_t tid, struct ranges *cpus, struct error *e)
@@ -188,7 +172,7 @@ int affinity_set(pid_t tid, uint64_t start_time, const struct ranges *cpus, stru
 	if (ret == 0)
 		ret = affinity_get(tid, &after, e);
 	if (ret == 0 && !same(cpus, &after)) {
-		_cleanup_free_ char *got = affinity_text(&after);
+		_cleanup_free_ char *got = ranges_text(&after);
 
 		/* The kernel leaves out what the cpuset does not allow, without a word. */
 		ret = error_set(e, STATUS_FAILED, 0, operation,

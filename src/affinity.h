@@ -18,9 +18,6 @@ int affinity_parse(const char *text, struct ranges *cpus, struct error *e);
 /* STATUS_FAILED when the cpuset of the thread's cgroup, /proc/PID being @proc_fd, lacks one. */
 int affinity_check_cpuset(int proc_fd, const struct ranges *cpus, struct error *e);
 
-/* As the kernel prints a list: "0-3,8". To be freed. */
-char *affinity_text(const struct ranges *cpus);
-
 /* The cpus thread @tid may run on now. */
 int affinity_get(pid_t tid, struct ranges *cpus, struct error *e);
 

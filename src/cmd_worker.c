@@ -36,16 +36,21 @@ int worker_command_start(struct worker_command *w, struct context *ctx, bool wit
 
 int worker_command_end(struct worker_command *w, struct context *ctx, int ret, struct error *e)
 {
+	struct error second = ERROR_INIT;
+
 	if (w->job.vm)
 		output_log(ctx, w->job.vm, &w->log);
-	if (ret == 0) {
-		ret = output_changes(ctx, w->state.kernel, &w->changes, w->job.notes, w->job.n_notes, e);
-	} else if (w->job.vm) {
+	if (ret < 0 && w->job.vm) {
 		_cleanup_free_ char *name = target_name(w->job.vm, w->job.device, NULL);
 
 		e->target[0] = '\0';
 		error_target(e, "%s", name);
 	}
+	if (ret == 0)
+		ret = output_changes(ctx, w->state.kernel, &w->changes, w->job.notes, w->job.n_notes, e);
+	else if (w->changes.n)
+		/* What was changed is told even if the rest failed; @e is that, whatever becomes of this. */
+		output_changes(ctx, w->state.kernel, &w->changes, w->job.notes, w->job.n_notes, &second);
 	for (size_t i = 0; i < w->job.n_notes; i++)
 		free(w->job.notes[i]);
 	free(w->job.notes);

@@ -104,3 +104,22 @@ void state_cut(struct state *s, struct selection *sel)
 	selection_free(sel);
 	*sel = (struct selection){ 0 };
 }
+
+static bool is_unused(const struct device *d, const struct queue *q)
+{
+	if (q->worker_id > 0)
+		return false;
+	if (q->ring.known)
+		return !q->ring.set_up;
+	return d->vmm_queues && q->index >= d->vmm_queues;
+}
+
+void device_hide_unused(struct device *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n_queues; i++)
+		if (!is_unused(d, &d->queues[i]))
+			d->queues[n++] = d->queues[i];
+	d->n_queues = n;
+}

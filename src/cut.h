@@ -21,4 +21,10 @@ bool selection_has_queue(const struct selection *sel, const struct vm *vm, const
  */
 void state_cut(struct state *s, struct selection *sel);
 
+/*
+ * Drop the rows of queues that the VMM has not set up or, where that is not known, does not have;
+ * but not of those that somebody gave a worker other than the default one.
+ */
+void device_hide_unused(struct device *d);
+
 #endif

@@ -7,11 +7,11 @@
 #include "cut.h"
 #include "device.h"
 #include "idle.h"
+#include "procfs.h"
+#include "spread.h"
 #include "util.h"
 #include "vhost.h"
-
-/* Past any real device: max_io_vqs of vhost_scsi allows 1024, and two more. */
-#define QUEUES_MAX 1026
+#include "vmfile.h"
 
 struct ops {
 	struct vhost_op *items;
@@ -61,7 +61,7 @@ static void add_worker_ops(struct ops *ops, const struct device *d, bool last)
 	size_t from = d->n_queues;
 	size_t room = OWNER_BATCH - ops->n % OWNER_BATCH;
 
-	for (size_t i = from; i < from + room && i < QUEUES_MAX; i++) {
+	for (size_t i = from; i < from + room && i < VHOST_SCSI_QUEUES_MAX; i++) {
 		add_op(ops, d, VHOST_WORKER_GET, (unsigned int)i);
 		ops->items[ops->n - 1].essential = last;
 	}
@@ -129,7 +129,7 @@ static bool has_more_queues(const struct device *d, const struct ops *ops)
 	for (size_t i = 0; i < ops->n; i++)
 		if (ops->items[i].device == d && ops->items[i].verb == VHOST_WORKER_GET)
 			last = &ops->items[i];
-	return last && last->done && !last->errnum && last->index + 1 < QUEUES_MAX;
+	return last && last->done && !last->errnum && last->index + 1 < VHOST_SCSI_QUEUES_MAX;
 }
 
 /* Of all devices named that have workers to ask for; after @asked, of those with more to tell. */
@@ -244,6 +244,24 @@ static void read_features(const struct vm_ref *ref, struct device *d)
 		note_error(d, &e);
 }
 
+void inspect_vmm_queues(int proc_fd, struct vm *vm)
+{
+	_cleanup_proc_text_ struct proc_text text = { 0 };
+	size_t n_scsi = 0;
+
+	for (size_t i = 0; i < vm->n_devices; i++)
+		n_scsi += vm->devices[i].kind == DEVICE_SCSI;
+	if (!n_scsi || vm_read_cmdline(proc_fd, &text))
+		return;
+	for (size_t i = 0; i < vm->n_devices; i++) {
+		struct device *d = &vm->devices[i];
+		unsigned int requests = d->kind == DEVICE_SCSI
+			? spread_cmdline_queues(text.data, text.len, d->fd, n_scsi == 1) : 0;
+
+		d->vmm_queues = requests ? VHOST_SCSI_FIRST_REQUEST + requests : 0;
+	}
+}
+
 int inspect_features(struct vm *vm, const struct selection *sel, struct error *e)
 {
 	struct vm_ref ref = VM_REF_INIT;
@@ -264,6 +282,7 @@ int inspect_vm(struct vm *vm, const struct selection *sel, struct owner_log *log
 	int ret = vm_hold(&ref, vm->pid, vm->start_time, e);
 
 	if (ret == 0) {
+		inspect_vmm_queues(ref.proc_fd, vm);
 		for (size_t i = 0; i < vm->n_devices; i++)
 			if (selection_has_device(sel, vm, &vm->devices[i]))
 				read_features(&ref, &vm->devices[i]);

@@ -20,4 +20,7 @@ int inspect_vm(struct vm *vm, const struct selection *sel, struct owner_log *log
 /* Of the same devices only what may be asked plainly, which stops nobody: features, worker mode. */
 int inspect_features(struct vm *vm, const struct selection *sel, struct error *e);
 
+/* Of vhost-scsi devices how many queues the VMM has, if QEMU's command line (in @proc_fd) tells. */
+void inspect_vmm_queues(int proc_fd, struct vm *vm);
+
 #endif

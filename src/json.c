@@ -398,6 +398,7 @@ char *json_changes(const char *kernel, const struct changes *c, char *const *not
 	}
 	put(o, "changes", changes);
 	put(o, "notes", list);
+	put(o, "errors", errors_json(c->errors, c->n_errors));
 	return render(o, pretty);
 }
 

@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "owner_allow.h"
 #include "owner_plan.h"
@@ -29,14 +28,6 @@
 #define STACK_TRIES 2
 
 static const char *const operation = "run a call in the VM's context";
-
-static void sleep_ms(long ms)
-{
-	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
-
-	while (nanosleep(&ts, &ts) < 0 && errno == EINTR)
-		;
-}
 
 /* In words, for those who have to do something about it. */
 static int explain(const struct owner_shared *s, pid_t pid, struct error *e)
@@ -249,7 +240,7 @@ int owner_run(pid_t pid, int proc_fd, enum owner_thread rule, struct owner_call 
 	int ret = -1;
 
 	for (size_t i = 0; i < n; i++)
-		calls[i].done = false;
+		calls[i].begun = calls[i].done = false;
 	if (check_calls(calls, n, e) < 0 || owner_plan_check(proc_fd, pid, rule, e) < 0)
 		return -1;
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -28,6 +28,7 @@ struct owner_call {
 	unsigned int size;		/* bytes of arg that the request reads or writes */
 	unsigned char arg[OWNER_ARG_MAX];
 	bool essential;			/* if it fails, the calls after it are not made */
+	bool begun;			/* it was on its way: it may have happened, even if not done */
 	bool done;			/* the call was made and returned */
 	long result;			/* valid when done: >= 0, or -errno */
 };

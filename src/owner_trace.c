@@ -209,12 +209,13 @@ static bool set_sigmask(struct tracer *t, pid_t tid, uint64_t mask)
 }
 
 /* The one place where registers are set to make a call. */
-static bool set_call(struct tracer *t, pid_t tid, const struct owner_call *c)
+static bool set_call(struct tracer *t, pid_t tid, struct owner_call *c)
 {
 	if (!owner_allows(c->request, c->size)) {
 		errno = EPERM;
 		return false;
 	}
+	c->begun = true;	/* said before, since we can be killed between the two */
 	if (arch_set_call(tid, &t->context, &t->plan->gadgets, &t->frame, c->fd, c->request) < 0) {
 		tracer_step(t, "PTRACE_SETREGS ioctl", -1);
 		return false;

@@ -255,35 +255,68 @@ char *proc_field_string(const char *buf, size_t len, const char *name)
 	return value ? dup_bytes(value, value_len) : NULL;
 }
 
+/* A line of /proc/PID/cgroup: HIERARCHY:CONTROLLERS:PATH, where only PATH may hold further colons. */
+struct cgroup_line {
+	const char *controllers, *path;
+	size_t controllers_len, path_len;
+	bool unified;
+};
+
+static bool next_cgroup(const char *buf, size_t len, size_t *pos, struct cgroup_line *l)
+{
+	const char *line;
+	size_t line_len;
+
+	while ((line = proc_next_line(buf, len, pos, &line_len))) {
+		const char *end = line + line_len, *c = memchr(line, ':', line_len);
+		const char *p = c ? memchr(c + 1, ':', (size_t)(end - c - 1)) : NULL;
+
+		if (!p)
+			continue;
+		*l = (struct cgroup_line){ c + 1, p + 1, (size_t)(p - c - 1), (size_t)(end - p - 1),
+					   line_len >= 3 && !memcmp(line, "0::", 3) };
+		return true;
+	}
+	return false;
+}
+
 char *proc_parse_cgroup(const char *buf, size_t len)
 {
-	const char *line, *first = NULL, *found = NULL;
-	size_t pos = 0, line_len, first_len = 0, found_len = 0;
+	struct cgroup_line l, first = { 0 };
+	size_t pos = 0;
 
-	/* HIERARCHY:CONTROLLERS:PATH, where only PATH may hold further colons. */
-	while ((line = proc_next_line(buf, len, &pos, &line_len))) {
-		const char *controllers = memchr(line, ':', line_len), *path;
-
-		if (!controllers)
-			continue;
-		controllers++;
-		path = memchr(controllers, ':', line_len - (size_t)(controllers - line));
-		if (!path)
-			continue;
-		path++;
-		if (!first) {
-			first = path;
-			first_len = line_len - (size_t)(path - line);
-		}
-		if (line_len >= 3 && !memcmp(line, "0::", 3)) {
-			found = path;
-			found_len = line_len - 3;
-			break;
-		}
+	while (next_cgroup(buf, len, &pos, &l)) {
+		if (l.unified)
+			return dup_bytes(l.path, l.path_len);
+		if (!first.path)
+			first = l;
 	}
-	if (found)
-		return dup_bytes(found, found_len);
-	return first ? dup_bytes(first, first_len) : NULL;
+	return first.path ? dup_bytes(first.path, first.path_len) : NULL;
+}
+
+static bool has_word(const char *list, size_t len, const char *word)
+{
+	size_t word_len = strlen(word);
+
+	for (size_t at = 0, n; at < len; at += n + 1) {
+		const char *comma = memchr(list + at, ',', len - at);
+
+		n = comma ? (size_t)(comma - list) - at : len - at;
+		if (n == word_len && !memcmp(list + at, word, n))
+			return true;
+	}
+	return false;
+}
+
+char *proc_parse_cgroup_v1(const char *buf, size_t len, const char *controller)
+{
+	struct cgroup_line l;
+	size_t pos = 0;
+
+	while (next_cgroup(buf, len, &pos, &l))
+		if (has_word(l.controllers, l.controllers_len, controller))
+			return dup_bytes(l.path, l.path_len);
+	return NULL;
 }
 
 int64_t proc_parse_schedstat(const char *buf, size_t len)

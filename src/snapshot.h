@@ -48,9 +48,6 @@ unsigned int snapshot_rest(const struct snapshot_device *d);
  */
 void snapshot_merge(const struct snapshot *s, struct vm *vm);
 
-/* Drop the rows of queues that the VMM has not set up, where that is known. */
-void snapshot_hide_unused(struct device *d);
-
 /* Whether all devices of @vm are of kinds that the snapshot has. */
 bool snapshot_can_serve(const struct snapshot *s, const struct vm *vm);
 

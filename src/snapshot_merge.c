@@ -448,16 +448,6 @@ void snapshot_merge(const struct snapshot *s, struct vm *vm)
 	merge_taps(s, vm);
 }
 
-void snapshot_hide_unused(struct device *d)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < d->n_queues; i++)
-		if (!d->queues[i].ring.known || d->queues[i].ring.set_up)
-			d->queues[n++] = d->queues[i];
-	d->n_queues = n;
-}
-
 bool snapshot_can_serve(const struct snapshot *s, const struct vm *vm)
 {
 	static const __u32 kinds[DEVICE_KINDS] = { SNAP_NET, SNAP_SCSI, SNAP_VSOCK, SNAP_KINDS };

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cut.h"
 #include "vhost.h"
 #include "vm.h"
 
@@ -90,5 +91,5 @@ void source_hide_unused(struct state *s, const struct selection *sel)
 	for (size_t v = 0; v < s->n_vms; v++)
 		for (size_t i = 0; i < s->vms[v].n_devices; i++)
 			if (!queues_named(sel, &s->vms[v].devices[i]))
-				snapshot_hide_unused(&s->vms[v].devices[i]);
+				device_hide_unused(&s->vms[v].devices[i]);
 }

@@ -80,6 +80,7 @@ void changes_free(struct changes *c)
 		free(c->items[i].after_text);
 	}
 	free(c->items);
+	free(c->errors);
 	memset(c, 0, sizeof(*c));
 }
 

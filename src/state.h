@@ -108,6 +108,7 @@ struct device {
 	struct queue *queues;
 	size_t n_queues;
 	bool queues_known;
+	unsigned int vmm_queues;	/* the VMM has the first so many of them; 0: not told */
 	struct worker *workers;
 	size_t n_workers;
 	bool workers_known;
@@ -193,6 +194,8 @@ struct change {
 struct changes {
 	struct change *items;
 	size_t n;
+	struct error *errors;		/* what was refused beside them, where that does not undo them */
+	size_t n_errors;
 };
 
 /* Everything unknown. */

@@ -60,6 +60,9 @@ void *xcalloc(size_t n, size_t size) NONNULL_RESULT;
 char *xstrdup(const char *s) NONNULL_RESULT;
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2))) NONNULL_RESULT;
 
+/* All of it, whatever signals come. */
+void sleep_ms(long ms);
+
 /* Append a zeroed element and return a pointer to it; valid until the next append. */
 #define ARRAY_ADD(ptr, n)                                                     \
 	({                                                                    \

@@ -151,3 +151,19 @@ void ranges_free(struct ranges *r)
 	free(r->items);
 	*r = (struct ranges){ 0 };
 }
+
+char *ranges_text(const struct ranges *ranges)
+{
+	char *text = xstrdup("");
+
+	for (size_t i = 0; i < ranges->n; i++) {
+		const struct range *r = &ranges->items[i];
+		char *longer = r->first == r->last
+			? xasprintf("%s%s%u", text, i ? "," : "", r->first)
+			: xasprintf("%s%s%u-%u", text, i ? "," : "", r->first, r->last);
+
+		free(text);
+		text = longer;
+	}
+	return text;
+}

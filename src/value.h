@@ -34,6 +34,8 @@ int ranges_parse(const char *text, struct ranges *r, struct error *e);
 void ranges_add(struct ranges *r, uint32_t first, uint32_t last);
 bool ranges_contain(const struct ranges *r, uint32_t number);
 uint64_t ranges_count(const struct ranges *r);
+/* "0-3,7", to be freed. */
+char *ranges_text(const struct ranges *ranges);
 void ranges_free(struct ranges *r);
 
 #endif

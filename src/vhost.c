@@ -107,6 +107,7 @@ static int run_in_owner(const struct vm_ref *vm, enum owner_thread rule, struct 
 	for (size_t i = 0; i < n; i++) {
 		const struct owner_call *c = &calls[i];
 
+		ops[i].begun = c->begun;
 		ops[i].done = c->done;
 		ops[i].errnum = c->done && c->result < 0 ? (int)-c->result : 0;
 		if (c->done)
@@ -123,7 +124,7 @@ int vhost_run(const struct vm_ref *vm, enum owner_thread rule, struct vhost_op *
 	int ret = vm_recheck(vm, e);
 
 	for (size_t i = 0; i < n; i++) {
-		ops[i].done = false;
+		ops[i].begun = ops[i].done = false;
 		ops[i].errnum = 0;
 	}
 	for (size_t i = 0; i < n && ret == 0; i++)

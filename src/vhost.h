@@ -33,7 +33,8 @@ struct vhost_op {
 	unsigned int index;	/* of the queue; NEW and FREE have none */
 	uint32_t value;		/* usecs (of 1.024 us) or worker id: in for SET, ATTACH, FREE, else out */
 	bool essential;		/* when it fails, the operations after it are not done */
-	bool done;		/* the kernel was asked */
+	bool begun;		/* it may have happened, even if no answer came back */
+	bool done;		/* the kernel was asked, and answered */
 	int errnum;		/* when done: 0, or what the kernel said */
 };
 
@@ -48,6 +49,11 @@ int vhost_run(const struct vm_ref *vm, enum owner_thread rule, struct vhost_op *
 
 /* Says in words what the kernel answered to @op (errnum is not 0). Returns -1. */
 int vhost_explain(const struct vhost_op *op, struct error *e);
+
+/* drivers/vhost/scsi.c: its module parameter max_io_vqs allows 1024 request queues ... */
+#define VHOST_SCSI_QUEUES_MAX 1026
+/* ... which come after control and event queue (VHOST_SCSI_VQ_IO). */
+#define VHOST_SCSI_FIRST_REQUEST 2
 
 /* Does the kernel use a busy-loop timeout on this kind, or only store it? */
 bool vhost_uses_busyloop(enum device_kind kind);

@@ -4,11 +4,8 @@
 #include <string.h>
 
 #include "affinity.h"
-#include "procfs.h"
 #include "util.h"
 #include "workers_thread.h"
-
-#define WORKERS_MAX 1026
 
 static const char *const operation = "set the worker's cpus";
 
@@ -32,66 +29,37 @@ static void pins_free(struct pins *pins)
 	free(pins->items);
 }
 
-/* A thread that the model tells, as it is now. */
-static bool take_thread(struct pin *p, int64_t tid)
-{
-	struct proc_stat st;
-	char path[48];
-
-	if (tid == UNKNOWN)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
-	if (proc_read_stat(AT_FDCWD, path, &st) < 0)
-		return false;
-	p->thread = (struct kthread){ .tid = (pid_t)tid, .start_time = st.start_time };
-	p->known = true;
-	return true;
-}
-
-static const struct worker *find_worker(const struct device *d, uint32_t id)
-{
-	for (size_t i = 0; i < d->n_workers; i++)
-		if (d->workers[i].id == id)
-			return &d->workers[i];
-	return NULL;
-}
-
-/* Without worker calls a device has one worker, so a VM's only thread is its only device's. */
-static bool is_only_thread(const struct vm *vm, const struct device *d, uint32_t id)
-{
-	return id == 0 && vm->n_devices == 1 && vm->n_threads == 1 && !d->workers_known;
-}
-
 static int not_known(const struct session *s, uint32_t id, struct error *e)
 {
 	const struct device *d = s->job->device;
-	bool calls = d->kind == DEVICE_SCSI && d->workers_known && d->queues_known;
-	_cleanup_free_ char *why = calls ? xstrdup("no second worker can be made beside a kernel thread")
-					 : xasprintf("this kernel has no worker calls for vhost-%s",
-						     device_kind_name(d->kind));
+	bool kthread = d->kind == DEVICE_SCSI && d->worker_mode == WORKER_MODE_KTHREAD && d->queues_known;
+	_cleanup_free_ char *why = kthread ? xstrdup("no second worker can be made beside a kernel thread")
+					   : xasprintf("this kernel has no worker calls for vhost-%s",
+						       device_kind_name(d->kind));
 
 	return error_set(e, STATUS_UNSUPPORTED, 0, operation,
 			 "which of the VM's %zu vhost threads is worker %u is not known, since "
 			 "the kernel snapshot is not available ('vhostctl check' says why) and "
 			 "%s; 'vhostctl list' shows the threads, and 'taskset -p' sets the cpus "
-			 "of one", s->job->vm->n_threads, id,
-			 why);
+			 "of one", s->job->vm->n_threads, id, why);
 }
 
 static int find_thread(struct session *s, struct pin *p, struct error *e)
 {
 	const struct device *d = s->job->device;
-	const struct worker *w = find_worker(d, p->id);
 
-	if (d->workers_known && !w)
+	p->known = session_thread(s, p->id, &p->thread);
+	if (p->known)
+		return 0;
+	if (d->workers_known && !session_worker(s, p->id))
 		return error_set(e, STATUS_NOT_FOUND, ENODEV, operation,
-				 "no queue is served by a worker %u; 'vhostctl worker list' "
-				 "shows which there are",
-				 p->id);
-	if (w && take_thread(p, w->tid))
-		return 0;
-	if (is_only_thread(s->job->vm, d, p->id) && take_thread(p, s->job->vm->threads[0].tid))
-		return 0;
+				 s->told ? "the device has no worker %u; 'vhostctl worker list' shows "
+					   "those it has"
+					 : "no queue is served by a worker %u; 'vhostctl worker list' "
+					   "shows which are", p->id);
+	if (s->told)
+		return error_set(e, STATUS_NOT_FOUND, ESRCH, operation,
+				 "the thread of worker %u is not in our /proc", p->id);
 	if (d->kind != DEVICE_SCSI || !d->workers_known || d->worker_mode == WORKER_MODE_KTHREAD)
 		return not_known(s, p->id, e);
 	/* Finding it takes changes to the device. */
@@ -101,12 +69,25 @@ static int find_thread(struct session *s, struct pin *p, struct error *e)
 	return p->known ? 0 : -1;
 }
 
+/* Its own cgroup's, which need not be that of the VM's main thread. */
+static int check_cpuset(const struct pin *p, const struct ranges *cpus, struct error *e)
+{
+	_cleanup_close_ int fd = -1;
+	char path[48];
+
+	if (!p->known)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d", (int)p->thread.tid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? 0 : affinity_check_cpuset(fd, cpus, e);
+}
+
 /* Reads the map; a kernel without worker calls has one that is not known. */
 static int read_map(struct session *s, struct error *e)
 {
 	struct error why = ERROR_INIT;
 
-	if (session_read_map(s, MAP_ANY, &why) == 0 || why.errnum == ENOTTY)
+	if (session_read_map(s, &why) == 0 || why.errnum == ENOTTY)
 		return 0;
 	*e = why;
 	return -1;
@@ -141,7 +122,7 @@ static void note_pins(struct session *s, const struct pins *pins, const struct r
 		const struct pin *p = &pins->items[i];
 
 		note_cpus_change(s, p->id, p->known ? p->thread.tid : UNKNOWN,
-				 p->before.n ? affinity_text(&p->before) : NULL, affinity_text(cpus));
+				 p->before.n ? ranges_text(&p->before) : NULL, ranges_text(cpus));
 	}
 }
 
@@ -149,10 +130,11 @@ static int pin(struct session *s, struct pins *pins, const struct ranges *cpus, 
 {
 	struct error ignored = ERROR_INIT;
 
-	if (read_map(s, e) < 0 || affinity_check_cpuset(s->ref.proc_fd, cpus, e) < 0)
+	if (read_map(s, e) < 0)
 		return -1;
 	for (size_t i = 0; i < pins->n; i++)
-		if (find_thread(s, &pins->items[i], e) < 0)
+		if (find_thread(s, &pins->items[i], e) < 0 ||
+		    check_cpuset(&pins->items[i], cpus, e) < 0)
 			return -1;
 	for (size_t i = 0; i < pins->n; i++) {
 		struct pin *p = &pins->items[i];
@@ -173,8 +155,9 @@ int workers_pin(struct worker_job *job, const struct ranges *ids, const struct r
 	struct pins pins = { 0 };
 	int ret;
 
-	if (ranges_count(ids) > WORKERS_MAX)
-		return error_set(e, STATUS_USAGE, 0, operation, "that is more than %d workers", WORKERS_MAX);
+	if (ranges_count(ids) > VHOST_SCSI_QUEUES_MAX)
+		return error_set(e, STATUS_USAGE, 0, operation, "that is more than %d workers",
+				 VHOST_SCSI_QUEUES_MAX);
 	for (size_t i = 0; i < ids->n; i++)
 		for (uint64_t id = ids->items[i].first; id <= ids->items[i].last; id++)
 			ARRAY_ADD(pins.items, pins.n)->id = (uint32_t)id;

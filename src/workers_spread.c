@@ -3,29 +3,17 @@
 #include <errno.h>
 #include <string.h>
 
-#include "procfs.h"
+#include "inspect.h"
 #include "spread.h"
 #include "util.h"
-#include "vmfile.h"
 #include "workers_core.h"
 
-#define FIRST_REQUEST 2		/* after control and event: drivers/vhost/scsi.c, VHOST_SCSI_VQ_IO */
-
 static const char *const operation = "spread the request queues";
-
-static bool is_sole_scsi(const struct vm *vm)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < vm->n_devices; i++)
-		n += vm->devices[i].kind == DEVICE_SCSI;
-	return n == 1;
-}
 
 /* Request queues that the VMM has set up, where the kernel's own structures told. */
 static void add_set_up(const struct device *d, struct ranges *requests)
 {
-	for (size_t i = FIRST_REQUEST; i < d->n_queues; i++)
+	for (size_t i = VHOST_SCSI_FIRST_REQUEST; i < d->n_queues; i++)
 		if (d->queues[i].ring.known && d->queues[i].ring.set_up)
 			ranges_add(requests, d->queues[i].index, d->queues[i].index);
 }
@@ -37,13 +25,9 @@ static void add_set_up(const struct device *d, struct ranges *requests)
  */
 static int find_requests(struct session *s, struct ranges *requests, struct error *e)
 {
-	_cleanup_proc_text_ struct proc_text text = { 0 };
-	unsigned int n = 0;
-
-	if (vm_read_cmdline(s->ref.proc_fd, &text) == 0)
-		n = spread_cmdline_queues(text.data, text.len, s->job->device->fd, is_sole_scsi(s->job->vm));
-	if (n)
-		ranges_add(requests, FIRST_REQUEST, FIRST_REQUEST + n - 1);
+	inspect_vmm_queues(s->ref.proc_fd, s->job->vm);
+	if (s->job->device->vmm_queues)
+		ranges_add(requests, VHOST_SCSI_FIRST_REQUEST, s->job->device->vmm_queues - 1);
 	else
 		add_set_up(s->job->device, requests);
 	if (requests->n)
@@ -59,7 +43,7 @@ static int check_requests(const struct session *s, const struct ranges *requests
 {
 	uint32_t last = requests->n ? requests->items[requests->n - 1].last : 0;
 
-	if (!requests->n || requests->items[0].first < FIRST_REQUEST)
+	if (!requests->n || requests->items[0].first < VHOST_SCSI_FIRST_REQUEST)
 		return error_set(e, STATUS_USAGE, 0, operation,
 				 "queues 0 and 1 (ctl, event) stay with the default worker; name "
 				 "request queues");
@@ -90,47 +74,63 @@ static struct move *resolve(const struct spread *plan, const struct created *mad
 	return moves;
 }
 
+static int64_t tid_of(const struct session *s, const struct created *made, int64_t to)
+{
+	if (to >= 0)
+		return session_tid(s, to);
+	return made->threads ? made->threads[-1 - to].tid : UNKNOWN;
+}
+
 static void note_plan(struct session *s, const struct spread *plan)
 {
 	for (size_t i = 0; i < plan->n_new; i++)
 		note_worker_change(s, UNKNOWN, UNKNOWN, UNKNOWN);
-	for (size_t i = 0; i < plan->n_moves; i++)
-		note_queue_change(s, plan->moves[i].queue, plan->moves[i].from,
-				  plan->moves[i].to < 0 ? UNKNOWN : plan->moves[i].to, UNKNOWN);
+	for (size_t i = 0; i < plan->n_moves; i++) {
+		int64_t to = plan->moves[i].to;
+
+		note_queue_change(s, plan->moves[i].queue, plan->moves[i].from, to < 0 ? UNKNOWN : to,
+				  tid_of(s, &(struct created){ 0 }, to));
+	}
 	for (size_t i = 0; i < plan->n_unneeded; i++)
-		note_worker_change(s, plan->unneeded[i], UNKNOWN, UNKNOWN);
+		note_worker_change(s, plan->unneeded[i], UNKNOWN, session_tid(s, plan->unneeded[i]));
 }
 
-static int64_t new_thread(const struct created *made, int64_t to)
+/* Somebody put a queue there meanwhile: then it is needed after all. */
+static void note_kept(struct session *s, const struct vhost_op *op, const struct error *why)
 {
-	return to < 0 && made->threads ? made->threads[-1 - to].tid : UNKNOWN;
+	if (!op->done)
+		add_note(s->job, "worker %u was not freed: %s; 'vhostctl worker free --idle' does that",
+			 op->value, why->message);
+	else
+		add_note(s->job, "worker %u was not freed: %s", op->value,
+			 op->errnum == EBUSY ? "it got a queue meanwhile" : strerror(op->errnum));
 }
 
+/* @why: why frees that were not done were not. */
 static void note_done(struct session *s, const struct spread *plan, const struct created *made,
-		      const struct ops *frees)
+		      const struct ops *frees, const struct error *why)
 {
 	for (size_t i = 0; i < made->n; i++)
-		note_worker_change(s, UNKNOWN, made->ids[i], new_thread(made, -1 - (int64_t)i));
+		note_worker_change(s, UNKNOWN, made->ids[i], tid_of(s, made, -1 - (int64_t)i));
 	for (size_t i = 0; i < plan->n_moves; i++) {
 		int64_t to = plan->moves[i].to;
 
 		note_queue_change(s, plan->moves[i].queue, plan->moves[i].from,
-				  to < 0 ? made->ids[-1 - to] : to, new_thread(made, to));
+				  to < 0 ? made->ids[-1 - to] : to, tid_of(s, made, to));
 	}
 	for (size_t i = 0; i < frees->n; i++) {
 		const struct vhost_op *op = &frees->items[i];
 
 		if (op->done && !op->errnum)
-			note_worker_change(s, op->value, UNKNOWN, UNKNOWN);
+			note_worker_change(s, op->value, UNKNOWN, session_tid(s, op->value));
 		else if (op->errnum != ENODEV)
-			/* Somebody put a queue there meanwhile: then it is needed after all. */
-			add_note(s->job, "worker %u was not freed: %s", op->value,
-				 op->errnum == EBUSY ? "it got a queue meanwhile" : strerror(op->errnum));
+			note_kept(s, op, why);
 	}
 }
 
 static int carry_out(struct session *s, const struct spread *plan, struct error *e)
 {
+	struct error why = ERROR_INIT;
 	struct created made = { 0 };
 	struct ops frees = { 0 };
 	struct move *moves;
@@ -141,28 +141,17 @@ static int carry_out(struct session *s, const struct spread *plan, struct error 
 	moves = resolve(plan, &made);
 	for (size_t i = 0; i < plan->n_unneeded; i++)
 		ops_add(&frees, s, VHOST_WORKER_FREE, 0, plan->unneeded[i], false);
-	ret = plan->n_moves ? make_moves(s, moves, plan->n_moves, &frees, e) : 0;
-	if (ret == 0)
-		note_done(s, plan, &made, &frees);
+	ret = plan->n_moves ? make_moves(s, moves, plan->n_moves, &frees, &why) : 0;
+	if (ret >= 0)
+		note_done(s, plan, &made, &frees, &why);
 	else
-		uncreate_workers(s, &made, e);
+		uncreate_workers(s, &made, &why);
+	if (ret < 0)
+		*e = why;
 	free(moves);
 	free(frees.items);
 	created_free(&made);
-	return ret;
-}
-
-static int check_calls(struct session *s, struct error *e)
-{
-	struct ops ops = { 0 };
-	int ret;
-
-	ops_add(&ops, s, VHOST_WORKER_GET, 0, 0, true);
-	ret = ops_run(s, OWNER_THREAD_ANY, &ops, e);
-	if (ret == 0)
-		ret = ops_check(&ops, e);
-	free(ops.items);
-	return ret;
+	return ret < 0 ? -1 : 0;
 }
 
 static int spread(struct session *s, unsigned int count, struct ranges *requests, struct error *e)
@@ -170,18 +159,17 @@ static int spread(struct session *s, unsigned int count, struct ranges *requests
 	struct spread plan;
 	int ret = 0;
 
-	/* The snapshot first: whether the kernel has the calls, the first of them tells. */
-	if (session_read_map(s, MAP_ANY, e) < 0 || (!requests->n && find_requests(s, requests, e) < 0))
-		return -1;
-	if (s->job->dry_run && check_calls(s, e) < 0)
-		return -1;
-	if (check_requests(s, requests, count, e) < 0)
+	if (session_read_map(s, e) < 0 || session_check_calls(s, e) < 0 ||
+	    (!requests->n && find_requests(s, requests, e) < 0) ||
+	    check_requests(s, requests, count, e) < 0)
 		return -1;
 	spread_plan(s->job->device->queues, s->job->device->n_queues, requests,
 		    count ? count : (unsigned int)ranges_count(requests), &plan);
-	if (s->job->dry_run)
+	if (s->job->dry_run && plan.n_new)
+		ret = session_check_mode(s, e);
+	if (s->job->dry_run && ret == 0)
 		note_plan(s, &plan);
-	else
+	else if (ret == 0)
 		ret = carry_out(s, &plan, e);
 	spread_free(&plan);
 	return ret;

@@ -3,14 +3,12 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "procfs.h"
 #include "util.h"
 
 #define ROUNDS 12
 #define SETTLE_MS 3
-#define FIRST_REQUEST 2		/* after control and event queue */
 #define QUEUES_TRIED 8		/* before giving up on finding one that is set up */
 
 static const char *const operation = "find the worker's thread";
@@ -21,14 +19,6 @@ struct activity {
 	char state;
 	char schedstat[96];	/* ns on a CPU, ns waiting for one, times it was switched in */
 };
-
-static void sleep_ms(long ms)
-{
-	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
-
-	while (nanosleep(&ts, &ts) < 0 && errno == EINTR)
-		;
-}
 
 static void read_activity(struct session *s, const struct kthread *t, struct activity *a)
 {
@@ -69,8 +59,8 @@ static int list_suspects(struct session *s, struct suspects *list, struct error 
 {
 	struct kthreads threads;
 
-	if (threads_list_tasks(s->ref.proc_fd, &threads) < 0)
-		return error_errno(e, errno, operation, NULL);
+	if (session_threads(s, &threads, e) < 0)
+		return -1;
 	for (size_t i = 0; i < threads.n; i++)
 		ARRAY_ADD(list->items, list->n)->thread = threads.items[i];
 	free(threads.items);
@@ -116,20 +106,17 @@ struct loan {
 	struct suspect *helper;
 };
 
-/* Lend the queue to @helper and take it back: a flush of its worker, then of the helper. */
-static int lend(struct session *s, unsigned int queue, uint32_t id, uint32_t helper, struct error *e)
+/* Lend the queue to the helper and take it back: a flush of its worker, then of the helper. */
+static int lend(struct session *s, const struct loan *loan, struct error *e)
 {
-	const struct move there = { queue, id, helper }, back = { queue, helper, id };
+	const struct move there = { loan->queue, loan->id, loan->helper_id };
 	struct ops after = { 0 };
 	int ret;
 
-	ops_add(&after, s, VHOST_WORKER_ATTACH, back.queue, back.to, false);
+	ops_add(&after, s, VHOST_WORKER_ATTACH, loan->queue, loan->id, false);
 	ret = make_moves(s, &there, 1, &after, e);
-	if (ret == 0) {
-		ret = ops_check(&after, e);
-		if (ret < 0)
-			unmake_moves(s, &there, 1, e);
-	}
+	if (ret > 0 || (ret == 0 && ops_check(&after, e) < 0))
+		ret = unmake_moves(s, &there, 1, e);
 	free(after.items);
 	return ret;
 }
@@ -147,8 +134,8 @@ static bool was_flushed(struct session *s, const struct suspect *helper)
 }
 
 /* One round with one queue. *flushed: it counts. */
-static int narrow_once(struct session *s, const struct loan *loan, struct suspects *list, bool *flushed,
-		       struct error *e)
+static int narrow_once(struct session *s, const struct loan *loan, struct suspects *list,
+		       bool *flushed, struct error *e)
 {
 	struct suspects own = { loan->helper, 1 };
 
@@ -158,7 +145,7 @@ static int narrow_once(struct session *s, const struct loan *loan, struct suspec
 		look_before(s, &own);
 	look_before(s, list);
 	read_activity(s, &loan->helper->thread, &loan->helper->before);
-	if (lend(s, loan->queue, loan->id, loan->helper_id, e) < 0)
+	if (lend(s, loan, e) < 0)
 		return -1;
 	*flushed = loan->helper->quiet && was_flushed(s, loan->helper);
 	if (*flushed)
@@ -172,12 +159,13 @@ static int narrow_once(struct session *s, const struct loan *loan, struct suspec
  */
 static size_t pick_queues(const struct device *d, uint32_t id, unsigned int queues[QUEUES_TRIED])
 {
+	const size_t first = VHOST_SCSI_FIRST_REQUEST;
 	size_t n = 0;
 
-	for (size_t i = FIRST_REQUEST; i < d->n_queues && n < QUEUES_TRIED - FIRST_REQUEST; i++)
+	for (size_t i = first; i < d->n_queues && n < QUEUES_TRIED - first; i++)
 		if (d->queues[i].worker_id == id)
 			queues[n++] = d->queues[i].index;
-	for (size_t i = 0; i < d->n_queues && i < FIRST_REQUEST; i++)
+	for (size_t i = 0; i < d->n_queues && i < first; i++)
 		if (d->queues[i].worker_id == id)
 			queues[n++] = d->queues[i].index;
 	return n;

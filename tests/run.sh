@@ -51,6 +51,8 @@ run_kernel() {
 	# A boot that fails shows as scripts that did not run; boot.sh says why.
 	{ "$top/tests/lab/boot.sh" "$k" --keep "$out" "${scripts[@]}" 2>&1 || true; } |
 		tally "$k" "$(names "${scripts[@]}") kernel-log"
+	# Numbers that cases found worth a line in $LAB_OUT/notes.
+	[ ! -s "$out/notes" ] || sed 's/^/# /' "$out/notes"
 }
 
 if [ ${#units[@]} -gt 0 ]; then run_unit | tally unit "$(names "${units[@]}")"; fi

@@ -57,13 +57,14 @@ $(FIXTURES):
 	$(say)
 	$(Q)$(CC) $(FIXTURE_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c,$^) -lpthread
 
-# tests/cases/40-coalesce.sh: many calls of the program's own functions in one process
-$(BUILD)/tests/rounds: tests/fixture/rounds.c $(LIB_OBJS)
+# Many calls of the program's own functions in one process: of tests/cases/40-coalesce.sh, 30-worker.sh
+ROUNDS := $(BUILD)/tests/rounds $(BUILD)/tests/spreads
+$(ROUNDS): $(BUILD)/tests/%: tests/fixture/%.c $(LIB_OBJS)
 	@mkdir -p $(@D)
 	$(say)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS)
 
-fixtures: $(FIXTURES) $(BUILD)/tests/rounds ## build the fixtures of the tests
+fixtures: $(FIXTURES) $(ROUNDS) ## build the fixtures of the tests
 .PHONY: fixtures
 
 # The kill test: tests/kill/killer kills the tool; poke is the owner context without a vhost device.
@@ -76,6 +77,13 @@ check-kill: all fixtures killpoints ## the kill test in the lab: N=2000 kills on
 	@for k in $(or $(KERNEL),6.12); do \
 		N=$(or $(N),2000) LAB_PASS=N BUILD=$(BUILD) tests/run.sh --lab $$k tests/kill/kill.sh || exit 1; \
 	done
+
+# The same script as in check-matrix, for longer.
+check-worker: all fixtures ## workers dealt out ROUNDS=500 times and KILLS=300 times killed at it, under I/O, on KERNEL="6.12 6.18 7.3"
+	@T_ONLY='spread_under_io|kills|documents' WORKER_ROUNDS=$(or $(ROUNDS),500) WORKER_KILLS=$(or $(KILLS),300) \
+		WORKER_LIMIT=1100 LAB_PASS='T_ONLY WORKER_ROUNDS WORKER_KILLS WORKER_LIMIT' BUILD='$(BUILD)' \
+		tests/run.sh --lab "$(or $(KERNEL),6.12 6.18 7.3)" tests/cases/31-worker-load.sh
+.PHONY: check-worker
 
 # At full speed on this machine's own kernel, without vhost: what AVX-512 and fast CPUs bring.
 check-kill-native: fixtures $(BUILD)/tests/poke ## the kill test of the owner context on this kernel, N=2000

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Workers of vhost-scsi on a live VM: created, attached, freed, spread, pinned, and what is refused.
-# WORKER_ROUNDS and WORKER_KILLS make the two long tests as long as one likes.
+# Workers of a real QEMU's vhost-scsi: created, attached, freed, spread, pinned, and what is refused.
 # timeout: 600
 # shellcheck source=tests/lib.sh
 . tests/lib.sh
@@ -9,18 +8,10 @@
 . tests/fixture/qemu.sh
 # shellcheck source=tests/fixture/io.sh
 . tests/fixture/io.sh
-case_limit=${WORKER_LIMIT:-150}
-
-# Every document is held to the schema, by the last test: a start of Python costs seconds here.
-keep() { echo "$out" >>"$t_dir/$1.json"; }
-changes() { ctl "$@"; expect_status 0; keep changes; }
+# shellcheck source=tests/fixture/worker.sh
+. tests/fixture/worker.sh
+case_limit=150
 worker_of() { ctl worker list "$1"; expect_status 0; jq ".vms[0].devices[0].queues[0].worker_id" <<<"$out"; }
-no_worker_calls() { [ "$LAB_KERNEL" = 6.1 ]; }
-need_workers() { ! no_worker_calls || skip "Linux 6.1 has no worker calls"; }
-untouched() { ! grep -qE '^(TracerPid:\s*[1-9]|State:\s*[tT])' /proc/"$1"/task/*/status; }
-quiet_threads() { wait_for 20 untouched "$1" || fail "a thread is stopped or traced: $(grep -HE '^(TracerPid|State)' /proc/"$1"/task/*/status)"; }
-thread_count() { vhost_threads "$1" | wc -l; }
-has_threads() { [ "$(thread_count "$1")" = "$2" ]; }
 
 # As the VM came up, whatever the test before left.
 fresh() {
@@ -82,6 +73,25 @@ test_qemu_attach_and_free() {
 	expect_match err 'the device has no worker 1'
 }
 
+test_qemu_free_of_several() {
+	fresh
+	changes worker create vm1/scsi0 --count 4 --attach req0,req1
+	for dry in --dry-run --compact; do
+		ctl worker free vm1/scsi0 1-4 77,78 "$dry"
+		expect_status 1
+		expect_match err "^vhostctl: vm1/scsi0: free the worker: workers 1-2 are attached to queues; attach those to other \
+workers first; the device has no workers 77-78; 'vhostctl worker list' shows those it has\$"
+		expect_json '[.changes[] | [.setting, .before, .after, .worker_tid > 0]]' '[["worker",3,null,true],["worker",4,null,true]]'
+		expect_json '[.errors[].code]' '["EBUSY","EBUSY","ENODEV","ENODEV"]'
+		keep changes
+	done
+	expect_eq "number of threads" "$(thread_count "$vm1")" 6
+	ctl worker free vm1/scsi0 1 77
+	expect_status 1
+	expect_eq stdout "$out" ""
+	expect_match err 'worker 1 is attached to a queue; .* the device has no worker 77;'
+}
+
 test_qemu_free_idle() {
 	fresh
 	changes worker create vm1/scsi0 --count 2
@@ -113,6 +123,22 @@ test_qemu_spread_is_an_end_state() {
 	expect_eq "number of threads" "$(thread_count "$vm1")" 4
 	changes worker spread vm1/scsi0 --workers 1
 	expect_json .changes '[]'
+}
+
+# QEMU's command line says how many queues it has; that of all others the default worker is known all the same.
+test_qemu_queues_shown_without_a_snapshot() {
+	fresh
+	ctl show --source owner vm1/scsi0
+	expect_status 0
+	expect_json '[.vms[0].devices[0].queues[].index]' '[0,1,2,3,4,5]'
+	expect_json '[.vms[0].devices[0].workers[].queues | length] | add >= 130' true
+	ctl show --source owner --all-queues vm1/scsi0
+	expect_json '.vms[0].devices[0].queues | length >= 130' true
+	changes worker create vm1/scsi0 --attach 77
+	ctl show --source owner vm1/scsi0
+	expect_json '[.vms[0].devices[0].queues[] | [.index, .worker_id]] | .[5:]' '[[5,0],[77,1]]'
+	changes worker attach vm1/scsi0/77 0
+	changes worker free vm1/scsi0 --idle
 }
 
 test_qemu_pin() {
@@ -216,153 +242,23 @@ test_refusals_in_words() {
 		pin_kernel_thread
 		return
 	fi
+}
+
+test_a_stopped_vm() {
+	fresh
+	local what
 	kill -STOP "$vm1"
-	ctl worker create vm1/scsi0
-	kill -CONT "$vm1"
-	expect_status 1
-	expect_match err 'it is stopped \(SIGSTOP\)'
-}
-
-test_no_more_processes() {
-	need_workers
-	[ "$(id -u)" = 0 ] || skip "needs another user"
-	vmm_up lim 1 --helpers 1
-	# A limit counts for users without CAP_SYS_RESOURCE, so the memory of root's own makes it moot: a cgroup's does.
-	local dir=/sys/fs/cgroup/vhostctl-lim
-	mkdir "$dir" 2>/dev/null || skip "no cgroup v2 to write to"
-	at_exit rmdir "$dir"
-	at_exit vmm_down
-	echo +pids >/sys/fs/cgroup/cgroup.subtree_control
-	echo "$VMM_PID" >"$dir/cgroup.procs"
-	cat "$dir/pids.current" >"$dir/pids.max"
-	ctl worker create lim/scsi0 --count 2
-	expect_status 1
-	expect_match err 'could make no thread .*RLIMIT_NPROC.*pids.max'
-	echo max >"$dir/pids.max"
-	expect_eq "threads" "$(thread_count "$VMM_PID")" 1
-	ctl worker create lim/scsi0
+	at_exit kill -CONT "$vm1"
+	for what in "create vm1/scsi0" "free vm1/scsi0 1" "spread vm1/scsi0"; do
+		# shellcheck disable=SC2086 # several words
+		ctl worker $what
+		expect_status 1
+		expect_match err 'vm1/scsi0: .* it is stopped \(SIGSTOP\)'
+	done
+	ctl worker list vm1/scsi0
 	expect_status 0
-}
-
-test_cpuset_and_another_cgroup() {
-	need_workers
-	vmm_up cs 1 --helpers 1
-	local dir=/sys/fs/cgroup/vhostctl-cs tid
-	mkdir "$dir" 2>/dev/null || skip "no cgroup v2 to write to"
-	at_exit rmdir "$dir"
-	at_exit vmm_down
-	echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control || skip "no cpuset controller"
-	echo 1 >"$dir/cpuset.cpus"
-	echo "$VMM_PID" >"$dir/cgroup.procs"
-	ctl worker create cs/scsi0 --cpus 0
-	expect_status 1
-	expect_match err 'cpu 0 is outside of the cpuset of its cgroup, which is 1;'
-	expect_eq "threads" "$(thread_count "$VMM_PID")" 1
-	changes worker create cs/scsi0 --cpus 1
-	tid=$(jq '.changes[0].worker_tid' <<<"$out")
-	expect_match out '"worker_tid":[0-9]'
-	expect_eq "cgroup of the worker" "$(cat "/proc/$VMM_PID/task/$tid/cgroup")" "0::/vhostctl-cs"
-}
-
-# A thread is the one that serves a queue if kicks of that queue make it run, and no other.
-proved_by_kicks() {
-	local queue=$1 tid=$2 before after ran
-	before=$(switches "$VMM_PID")
-	for _ in 1 2 3 4; do
-		vmm_say kick scsi0 "$queue" >/dev/null
-		sleep 0.02
-	done
-	after=$(switches "$VMM_PID")
-	ran=$(comm -13 <(sort <<<"$before") <(sort <<<"$after") | cut -d' ' -f1)
-	expect_eq "threads that ran for queue $queue" "$ran" "$tid"
-}
-
-test_threads_are_proved_by_function() {
-	need_workers
-	vmm_up fx 4 --helpers 2
-	local q tid
-	changes worker spread fx/scsi0 --queues 2-5
-	for q in 2 3 4 5; do
-		tid=$(jq ".changes[] | select(.target == \"fx/scsi0/req$((q - 2))\").worker_tid" <<<"$out")
-		proved_by_kicks "$q" "$tid"
-	done
-	for q in 0 3; do
-		ctl worker list "fx/scsi0/$q"
-		id=$(jq '.vms[0].devices[0].queues[0].worker_id' <<<"$out")
-		# Without the right to a snapshot nobody tells the thread: pin finds it.
-		run setpriv --bounding-set=-bpf,-perfmon,-sys_admin "$VHOSTCTL" worker pin fx/scsi0 "$id" 1
-		expect_status 0
-		keep changes
-		proved_by_kicks "$q" "$(jq '.changes[0].worker_tid' <<<"$out")"
-		changes worker pin fx/scsi0 "$id" 0
-		proved_by_kicks "$q" "$(jq '.changes[0].worker_tid' <<<"$out")"
-	done
-	ctl worker list fx/scsi0
-	expect_json '[.vms[0].devices[0].queues[].worker_id] | .[0:6]' '[0,0,1,2,3,4]'
-}
-
-spread_rounds() {
-	local queues=$1 rounds=$2 i workers
-	vmm_up io "$queues" --helpers 2
-	io_start "$queues"
-	for ((i = 0; i < rounds; i++)); do
-		workers=$((i % 2 ? 1 : queues))
-		ctl worker spread io/scsi0 --queues "2-$((queues + 1))" --workers "$workers"
-		expect_status 0
-	done
-	[ $((rounds % 2)) = 0 ] || ctl worker spread io/scsi0 --queues "2-$((queues + 1))" --workers 1
-	io_stop
-	echo "# $rounds rounds, $io_blocks blocks"
-	wait_for 5 has_threads "$VMM_PID" 1 || fail "$(thread_count "$VMM_PID") threads are left of 1"
-	quiet_threads "$VMM_PID"
-}
-
-test_spread_under_io() {
-	need_workers
-	spread_rounds 4 "${WORKER_ROUNDS:-16}"
-}
-
-test_spread_of_64_queues_under_io() {
-	need_workers
-	spread_rounds 64 2
-}
-
-test_kills_amid_spread() {
-	need_workers
-	local i kills=${WORKER_KILLS:-25} killed=0
-	vmm_up kl 4 --helpers 2
-	io_start 4
-	for ((i = 0; i < kills; i++)); do
-		run timeout -s KILL "0.$(printf %03d $((RANDOM % 700 + 20)))" "$VHOSTCTL" worker spread kl/scsi0 \
-			--queues 2-5 --workers $((i % 2 ? 1 : 4))
-		[ "$status" != 137 ] || killed=$((killed + 1))
-	done
-	[ "$killed" -gt $((kills / 4)) ] || fail "only $killed of $kills runs were killed"
-	quiet_threads "$VMM_PID"
-	changes worker free kl/scsi0 --idle
-	changes worker spread kl/scsi0 --queues 2-5 --workers 1
-	changes worker free kl/scsi0 --idle
-	io_stop
-	echo "# $killed of $kills killed, $io_blocks blocks"
-	wait_for 5 has_threads "$VMM_PID" 1 || fail "$(thread_count "$VMM_PID") threads are left of 1"
-	quiet_threads "$VMM_PID"
-	changes worker spread kl/scsi0 --queues 2-5
-	expect_json '[.changes[] | select(.setting == "worker")] | length' 4
-}
-
-test_failure_half_way_is_put_back() {
-	need_workers
-	vmm_up rb 4 --helpers 1
-	changes worker attach rb/scsi0/2 0
-	expect_json .changes '[]'
-	ctl worker attach rb/scsi0/2-5 9
-	expect_status 3
-	ctl worker create rb/scsi0 --attach 2-5,129,130
-	expect_status 3
-	expect_match err 'the device has no queue 130'
-	ctl show rb/scsi0
-	expect_json '[.vms[0].devices[0].queues[].worker_id] | unique' '[0]'
-	expect_eq "threads" "$(thread_count "$VMM_PID")" 1
+	kill -CONT "$vm1"
+	expect_eq "number of threads" "$(thread_count "$vm1")" 4
 }
 
 test_graph() {
@@ -376,13 +272,6 @@ test_graph() {
 	no_worker_calls || expect_match out 'req0'
 }
 
-test_documents_are_valid() {
-	local kind
-	for kind in changes state; do
-		[ -s "$t_dir/$kind.json" ] || continue
-		run /usr/bin/python3 tests/unit/validate.py man/vhostctl.schema.json "$kind" <"$t_dir/$kind.json"
-		expect_status 0
-	done
-}
+test_documents_are_valid() { valid_documents; }
 
 run_cases

@@ -32,7 +32,7 @@ export TOP BUILD VHOSTCTL LAB_CACHE LAB_KERNEL=$kernel
 if [ -n "$keep" ]; then
 	mkdir -p "$keep"
 	out=$(realpath "$keep")
-	rm -f "$out"/{status,command,scripts,up,console.log}
+	rm -f "$out"/{status,command,scripts,up,console.log,notes}
 else
 	out=$(mktemp -d)
 fi

@@ -73,26 +73,12 @@ static void test_refusals(void **state)
 	ranges_free(&r);
 }
 
-static void test_text(void **state)
-{
-	struct error e = ERROR_INIT;
-	struct ranges r;
-
-	(void)state;
-	assert_int_equal(ranges_parse("8,0-2,1,3", &r, &e), 0);
-	_cleanup_free_ char *text = affinity_text(&r);
-
-	assert_string_equal(text, "0-3,8");
-	ranges_free(&r);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_set_and_read_back),
 		cmocka_unit_test(test_partly_allowed),
 		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_text),
 	};
 
 	return cmocka_run_group_tests_name("affinity", tests, NULL, NULL);

@@ -202,9 +202,13 @@ static void test_pretty_is_the_same(void **state)
 static void test_changes(void **state)
 {
 	struct changes c = sample_changes("vm1/net0/tx");
-	json_t *o = parse(json_changes("6.1.0", &c, notes, 1, false)), *change = first(o, "changes");
+	json_t *o, *change;
 
 	(void)state;
+	error_set(ARRAY_ADD(c.errors, c.n_errors), STATUS_FAILED, EBUSY, "free the worker", "it is in use");
+	o = parse(json_changes("6.1.0", &c, notes, 1, false));
+	assert_text(first(o, "errors"), "code", "EBUSY");
+	change = first(o, "changes");
 	assert_text(change, "target", "vm1/net0/tx");
 	assert_int_equal(integer(change, "before"), 33);
 	assert_int_equal(integer(change, "after"), 50);

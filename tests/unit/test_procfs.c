@@ -149,6 +149,12 @@ static void cgroup(void **state)
 	free(s);
 	assert_null(proc_parse_cgroup("", 0));
 	assert_null(proc_parse_cgroup("garbage\n0:\n", 11));
+	s = proc_parse_cgroup_v1(hybrid, sizeof(hybrid) - 1, "cpuacct");
+	assert_string_equal(s, "/x:y");
+	free(s);
+	assert_null(proc_parse_cgroup_v1(hybrid, sizeof(hybrid) - 1, "cpuset"));
+	assert_null(proc_parse_cgroup_v1(hybrid, sizeof(hybrid) - 1, "cpuac"));
+	assert_null(proc_parse_cgroup_v1(v2, sizeof(v2) - 1, "cpuset"));
 }
 
 static void maps(void **state)

@@ -390,27 +390,6 @@ static void unclear_backend(void **state)
 	vm_free(&vm);
 }
 
-static void hide_unused(void **state)
-{
-	struct vm vm = { .pid = PID };
-
-	(void)state;
-	add_device(&vm, DEVICE_SCSI, 5);
-	put_device(SNAP_SCSI, 5, 3);
-	for (__u32 i = 0; i < 3; i++) {
-		struct snap_queue q = { .r = { SNAP_REC_QUEUE, sizeof(q) }, .index = i, .num = 1,
-					.flags = i == 2 ? SNAP_KICK : 0, .worker_id = 0 };
-
-		put(&q, sizeof(q));
-	}
-	merge(&vm);
-	assert_int_equal(vm.devices[0].n_queues, 3);
-	snapshot_hide_unused(&vm.devices[0]);
-	assert_int_equal(vm.devices[0].n_queues, 1);
-	assert_int_equal(vm.devices[0].queues[0].index, 2);
-	vm_free(&vm);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -419,7 +398,7 @@ int main(void)
 		cmocka_unit_test(pages),	  cmocka_unit_test(rest),
 		cmocka_unit_test(threads),	  cmocka_unit_test(two_namespaces),
 		cmocka_unit_test(elimination),	  cmocka_unit_test(no_backends),
-		cmocka_unit_test(unclear_backend), cmocka_unit_test(hide_unused),
+		cmocka_unit_test(unclear_backend),
 	};
 
 	return cmocka_run_group_tests_name("snapshot", tests, NULL, NULL);

@@ -126,11 +126,25 @@ static void endless_list(void **state)
 	free(text);
 }
 
+static void test_ranges_text(void **state)
+{
+	struct error e = ERROR_INIT;
+	struct ranges r;
+
+	(void)state;
+	assert_int_equal(ranges_parse("8,0-2,1,3", &r, &e), 0);
+	_cleanup_free_ char *text = ranges_text(&r);
+
+	assert_string_equal(text, "0-3,8");
+	ranges_free(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times),    cmocka_unit_test(no_times),	    cmocka_unit_test(lists),
 		cmocka_unit_test(counting), cmocka_unit_test(endless_list),
+		cmocka_unit_test(test_ranges_text),
 	};
 
 	return cmocka_run_group_tests_name("value", tests, NULL, NULL);
