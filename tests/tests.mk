@@ -89,21 +89,19 @@ $(BUILD)/tests/poke: tests/kill/poke.c $(POKE_OBJS) $(BUILD)/flags
 	$(say)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c %.o,$^)
 
-# Figures, not tests. BENCH_ROUNDS and BENCH_GDB_ROUNDS set how many rounds.
-$(BUILD)/tests/bench_pause: tests/bench/pause.c $(LIB_OBJS)
+# Figures beside their goals; tests/bench/bench.sh says which variables set how much is run.
+BENCH_PROGRAMS := $(BUILD)/tests/bench_pause $(BUILD)/tests/bench_walk
+$(BENCH_PROGRAMS): $(BUILD)/tests/bench_%: tests/bench/%.c $(LIB_OBJS)
 	@mkdir -p $(@D)
 	$(say)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS) -lpthread
 
-bench: all fixtures $(BUILD)/tests/bench_pause ## pause and wall time beside a bare stop and gdb; batches of a tap
-	@BUILD=$(realpath $(BUILD)) tests/bench/bench.sh $(firstword $(KERNEL))
-.PHONY: bench
-
-$(BUILD)/tests/bench_walk: tests/bench/walk.c $(LIB_OBJS)
+$(BUILD)/tests/bench_list: tests/bench/list.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say)
-	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS)
+	$(Q)$(CC) -D_GNU_SOURCE $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $<
 
-bench-snapshot: all fixtures $(BUILD)/tests/bench_walk ## kernel snapshot beside the owner context and readlink
-	@BUILD=$(realpath $(BUILD)) tests/lab/boot.sh $(or $(firstword $(KERNEL)),6.12) --shell-cmd 'bash tests/bench/snapshot.sh'
-.PHONY: bench-snapshot
+bench: all fixtures $(BENCH_PROGRAMS) $(BUILD)/tests/bench_list ## one table of figures, natively and on KERNEL=7.3
+	@tests/deps.sh check
+	@BUILD=$(realpath $(BUILD)) tests/bench/bench.sh $(firstword $(KERNEL))
+.PHONY: bench

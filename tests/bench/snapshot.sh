@@ -1,33 +1,55 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs in the lab (or on a host with vhost): show --all by snapshot and in the owners' context, and a whole-host walk.
-#   snapshot.sh [VMS] [FDS]
+# Runs in the lab (or on a host with vhost): list, and show --all by snapshot and in the owners' context, on
+# many VMs; and a walk of the whole host's files by snapshot and by readlink. Prints rows for table.awk.
+#   snapshot.sh [VMS] [FDS] [ROUNDS]
 set -euo pipefail
-vms=${1:-50} fds=${2:-50000}
+vms=${1:-200} fds=${2:-50000} rounds=${3:-3}
 dir=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$dir"' EXIT
 mkfifo "$dir/hold"
 exec 9<>"$dir/hold"
+ulimit -n 65536
 for ((i = 0; i < vms; i++)); do
 	"$BUILD/tests/vmm" --name "bench$i" --net 2 --vsock $((1000 + i)) <&9 >>"$dir/started" &
 done
 until [ "$(wc -l <"$dir/started")" = "$vms" ]; do sleep 0.2; done
 
-# timed WORDS COMMAND…: the median of 5 runs
+# timed SERIES COMMAND…: its milliseconds, and its peak memory in KiB, into files
 timed() {
-	local what=$1 i
+	local series=$1 start end
 	shift
-	for i in {1..5}; do
-		local start=$EPOCHREALTIME
-		"$@" >/dev/null
-		awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { print (b - a) * 1000 }'
-	done | sort -n | awk -v what="$what" 'NR == 3 { printf "%-36s median %8.1f ms\n", what, $1 }'
+	start=$EPOCHREALTIME
+	python3 -c 'import os, resource, subprocess, sys
+code = subprocess.call(sys.argv[2:], stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=open(sys.argv[1], "a"))
+sys.exit(code)' "$dir/peak-$series" "$@"
+	end=$EPOCHREALTIME
+	awk -v a="$start" -v b="$end" 'BEGIN { print (b - a) * 1000 }' >>"$dir/ms-$series"
 }
-echo "$vms VMs of 3 devices, kernel $(uname -r)"
-timed "show --all, snapshot" "$VHOSTCTL" show --all --source snapshot
-timed "show --all, owner" "$VHOSTCTL" show --all --source owner
-timed "show one VM, snapshot" "$VHOSTCTL" show bench0 --source snapshot
-timed "list" "$VHOSTCTL" list
-rm -rf /run/vhostctl
-timed "show one VM, cache gone once" "$VHOSTCTL" show bench0 --source snapshot
+percentile() { sort -n "$1" | awk -v p="$2" '{ v[NR] = $1 } END { print v[int((NR - 1) * p / 100) + 1] }'; }
+
+"$VHOSTCTL" show --all --source snapshot >/dev/null # fills its cache of types
+for ((r = 0; r < rounds; r++)); do
+	timed list "$VHOSTCTL" list
+	timed snapshot "$VHOSTCTL" show --all --source snapshot
+	timed owner "$VHOSTCTL" show --all --source owner
+	timed one "$VHOSTCTL" show bench0 --source snapshot
+	rm -r /run/vhostctl
+	timed fresh "$VHOSTCTL" show bench0 --source snapshot
+done
+
+# row WHAT SERIES OF NAME-OF-OF
+row() {
+	printf '%s\tms\t%.1f\t%.1f\t%.1f\t%s\t%s\t\n' "$1" "$(percentile "$dir/ms-$2" 10)" "$(percentile "$dir/ms-$2" 50)" \
+		"$(percentile "$dir/ms-$2" 90)" "$(awk -v a="$(percentile "$dir/ms-$2" 50)" \
+			-v b="$(percentile "$dir/ms-$3" 50)" 'BEGIN { printf "%.2f", a / b }')" "$4"
+	awk -v what="$1" '{ if ($1 > most) most = $1 }
+		END { printf "%s, peak memory\tMiB\t\t%.1f\t\t\t\t\n", what, most / 1024 }' "$dir/peak-$2"
+}
+row "list, $vms VMs" list list 'itself'
+row "show --all, $vms VMs, snapshot" snapshot list 'list'
+row "show --all, $vms VMs, owner" owner snapshot 'snapshot'
+row "show one VM of $vms, snapshot" one snapshot 'show --all'
+row "show one VM of $vms, types not cached" fresh one 'types cached'
 "$BUILD/tests/bench_walk" 10 "$fds"
