@@ -41,8 +41,9 @@ static int find_type(const struct btf *btf, const char *name)
 static __u32 skip_modifiers(const struct btf *btf, __u32 id)
 {
 	const struct btf_type *t = btf__type_by_id(btf, id);
+	int most = 32; /* as libbpf has it: a cycle of them would have no end */
 
-	while (t && (btf_is_mod(t) || btf_is_typedef(t))) {
+	while (t && (btf_is_mod(t) || btf_is_typedef(t)) && most--) {
 		id = t->type;
 		t = btf__type_by_id(btf, id);
 	}

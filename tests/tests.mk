@@ -11,6 +11,34 @@ $(BUILD)/unit/%: tests/unit/%.c tests/unit/unit.h $(LIB_OBJS)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -o $@ $< $(LIB_OBJS) $(LIBS) -lcmocka
 
 -include $(wildcard $(BUILD)/unit/*.d)
+# Fuzzers: FUZZER=1 makes them libFuzzer's; else each is a unit test that replays its corpus.
+# Those of the sources that a fuzzer includes must not be linked as well, hence the archive.
+FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
+ifneq ($(HAVE_SNAPSHOT),1)
+FUZZ_SRCS := $(filter-out %/fuzz_btf.c,$(FUZZ_SRCS))
+endif
+FUZZ_BINS := $(FUZZ_SRCS:tests/fuzz/%.c=$(BUILD)/unit/%)
+FUZZ_LINK := $(if $(filter 1,$(FUZZER)),-fsanitize=fuzzer,tests/fuzz/replay.c)
+UNIT_BINS += $(FUZZ_BINS)
+
+$(BUILD)/sources.a: $(LIB_OBJS)
+	$(say)
+	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB_OBJS)
+
+$(FUZZ_BINS): $(BUILD)/unit/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h tests/fuzz/replay.c $(BUILD)/sources.a
+	@mkdir -p $(@D)
+	$(say)
+	$(Q)$(CC) $(ALL_CPPFLAGS) -DFUZZ_CORPUS='"$(CURDIR)/tests/fuzz/corpus/$*"' $(ALL_CFLAGS) $(ALL_LDFLAGS) \
+		-MMD -MP -o $@ $< $(FUZZ_LINK) $(BUILD)/sources.a $(LIBS)
+
+fuzz-programs: $(FUZZ_BINS)
+fuzz: ## each fuzzer for T=60 seconds, as many at once as there are CPUs; FUZZERS="procfs target" picks
+	@tests/deps.sh check
+	@$(MAKE) --no-print-directory -s -j"$$(nproc)" BUILD=$(BUILD)/fuzzing CC=clang SANITIZE=1 FUZZER=1 \
+		CFLAGS='-O1 -g -fsanitize=fuzzer-no-link' fuzz-programs
+	@BUILD=$(BUILD)/fuzzing tests/fuzz/run.sh $(or $(T),60) $(FUZZERS)
+.PHONY: fuzz fuzz-programs
+
 unit-programs: $(UNIT_BINS)
 .PHONY: unit-programs
 
