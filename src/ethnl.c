@@ -54,7 +54,7 @@ static void take_error(struct talk *t, const struct nlmsghdr *head)
 		t->errnum = EBADMSG;
 		return;
 	}
-	t->errnum = -error->error;
+	t->errnum = error->error <= 0 && error->error > -4096 ? -error->error : EBADMSG;
 	if (!(head->nlmsg_flags & NLM_F_CAPPED))
 		offset += mnl_nlmsg_get_payload_len(&error->msg);
 	if (!(head->nlmsg_flags & NLM_F_ACK_TLVS) || mnl_nlmsg_get_payload_len(head) < offset)

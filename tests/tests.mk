@@ -90,7 +90,18 @@ $(BUILD)/tests/rounds: tests/fixture/rounds.c $(LIB_OBJS)
 	$(say)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS)
 
-fixtures: $(FIXTURES) $(BUILD)/tests/rounds ## build the fixtures of the tests
+# Failing system calls: tests/faults/faults runs a command and makes its calls fail, one a run.
+$(BUILD)/tests/faults: $(wildcard tests/faults/*.[ch]) $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say)
+	$(Q)$(CC) -D_GNU_SOURCE $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c,$^) -ljansson
+
+check-faults: all fixtures ## each system call of each command fails once; KERNEL="7.3", FAULTS_SHARE=n: one fault in n
+	@FAULTS_SHARE=$(or $(FAULTS_SHARE),1) LAB_PASS=FAULTS_SHARE BUILD=$(BUILD) \
+		tests/run.sh --lab "$(or $(KERNEL),7.3)" tests/faults/faults.sh
+.PHONY: check-faults
+
+fixtures: $(FIXTURES) $(BUILD)/tests/rounds $(BUILD)/tests/faults ## build the fixtures of the tests
 .PHONY: fixtures
 
 # The kill test: tests/kill/killer kills the tool; poke is the owner context without a vhost device.
