@@ -5,6 +5,7 @@
  *
  *   list VHOSTCTL ROUNDS FDS PROCESSES…    the peers run in the round of 1,000 processes only
  *   list --floor                           the loop itself
+ *   list --time COMMAND ARG…               one run of anything: milliseconds, and peak memory in KiB
  *
  * Prints rows for table.awk.
  */
@@ -173,6 +174,16 @@ static void run(struct series *s)
 		s->peak_kib = usage.ru_maxrss;
 }
 
+static int time_one(char *const argv[])
+{
+	static struct series s;
+
+	s = (struct series){ .name = argv[0], .argv = argv };
+	run(&s);
+	printf("%.3f %ld\n", s.ms[0], s.peak_kib);
+	return 0;
+}
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -254,6 +265,8 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "--floor"))
 		return floor_loop();
+	if (argc > 2 && !strcmp(argv[1], "--time"))
+		return time_one(argv + 2);
 	if (argc < 5 || (rounds = atoi(argv[2])) < 1 || rounds > ROUNDS_MAX || (fds = atoi(argv[3])) < 4) {
 		fprintf(stderr, "usage: list VHOSTCTL ROUNDS FDS PROCESSES...\n");
 		return 2;

@@ -17,15 +17,11 @@ until [ "$(wc -l <"$dir/started")" = "$vms" ]; do sleep 0.2; done
 
 # timed SERIES COMMAND…: its milliseconds, and its peak memory in KiB, into files
 timed() {
-	local series=$1 start end
+	local series=$1 ms kib
 	shift
-	start=$EPOCHREALTIME
-	python3 -c 'import os, resource, subprocess, sys
-code = subprocess.call(sys.argv[2:], stdout=subprocess.DEVNULL)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=open(sys.argv[1], "a"))
-sys.exit(code)' "$dir/peak-$series" "$@"
-	end=$EPOCHREALTIME
-	awk -v a="$start" -v b="$end" 'BEGIN { print (b - a) * 1000 }' >>"$dir/ms-$series"
+	read -r ms kib < <("$BUILD/tests/bench_list" --time "$@")
+	echo "$ms" >>"$dir/ms-$series"
+	echo "$kib" >>"$dir/peak-$series"
 }
 percentile() { sort -n "$1" | awk -v p="$2" '{ v[NR] = $1 } END { print v[int((NR - 1) * p / 100) + 1] }'; }
 
@@ -39,15 +35,16 @@ for ((r = 0; r < rounds; r++)); do
 	timed fresh "$VHOSTCTL" show bench0 --source snapshot
 done
 
-# row WHAT SERIES OF NAME-OF-OF
+# row WHAT SERIES OF NAME-OF-OF [GOAL-OF-MIB]
 row() {
 	printf '%s\tms\t%.1f\t%.1f\t%.1f\t%s\t%s\t\n' "$1" "$(percentile "$dir/ms-$2" 10)" "$(percentile "$dir/ms-$2" 50)" \
 		"$(percentile "$dir/ms-$2" 90)" "$(awk -v a="$(percentile "$dir/ms-$2" 50)" \
 			-v b="$(percentile "$dir/ms-$3" 50)" 'BEGIN { printf "%.2f", a / b }')" "$4"
 	awk -v what="$1" '{ if ($1 > most) most = $1 }
-		END { printf "%s, peak memory\tMiB\t\t%.1f\t\t\t\t\n", what, most / 1024 }' "$dir/peak-$2"
+		END { most /= 1024; printf "%s, peak memory\tMiB\t\t%.1f\t\t%.1f\tone MiB\t%s\n", what, most, most, goal }' \
+		goal="${5:-}" "$dir/peak-$2"
 }
-row "list, $vms VMs" list list 'itself'
+row "list, $vms VMs" list list 'itself' '<=16'
 row "show --all, $vms VMs, snapshot" snapshot list 'list'
 row "show --all, $vms VMs, owner" owner snapshot 'snapshot'
 row "show one VM of $vms, snapshot" one snapshot 'show --all'
