@@ -74,7 +74,7 @@ demo: ## the program on a real VM, in the lab on KERNEL=7.3 or on this host's ow
 .PHONY: check check-unit check-lab check-matrix demo
 
 # Fixtures: programs that stand for a VM. They share nothing with the program that is tested.
-FIXTURES := $(BUILD)/tests/victim $(BUILD)/tests/vmm $(BUILD)/tests/killer
+FIXTURES := $(BUILD)/tests/victim $(BUILD)/tests/vmm $(BUILD)/tests/killer $(BUILD)/tests/hostile
 FIXTURE_CPPFLAGS := -D_GNU_SOURCE -Itests/fixture $(UAPI) $(CPPFLAGS)
 
 $(BUILD)/tests/victim: $(wildcard tests/fixture/victim*.c) tests/fixture/victim.h $(BUILD)/flags
@@ -89,6 +89,14 @@ $(BUILD)/tests/rounds: tests/fixture/rounds.c $(LIB_OBJS)
 	@mkdir -p $(@D)
 	$(say)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS)
+
+# Hostile VMs: a process that passes for one and misbehaves.
+$(BUILD)/tests/hostile: $(wildcard tests/hostile/*.[ch]) $(BUILD)/flags
+
+check-hostile: all fixtures ## hostile VMs, on KERNEL="6.1 6.12 7.3"; HOSTILE_ROUNDS=5
+	@HOSTILE_ROUNDS=$(or $(HOSTILE_ROUNDS),5) LAB_PASS=HOSTILE_ROUNDS BUILD=$(BUILD) \
+		tests/run.sh --lab "$(or $(KERNEL),6.1 6.12 7.3)" tests/hostile/hostile.sh
+.PHONY: check-hostile
 
 # Failing system calls: tests/faults/faults runs a command and makes its calls fail, one a run.
 $(BUILD)/tests/faults: $(wildcard tests/faults/*.[ch]) $(BUILD)/flags
