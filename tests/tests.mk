@@ -98,6 +98,13 @@ check-hostile: all fixtures ## hostile VMs, on KERNEL="6.1 6.12 7.3"; HOSTILE_RO
 		tests/run.sh --lab "$(or $(KERNEL),6.1 6.12 7.3)" tests/hostile/hostile.sh
 .PHONY: check-hostile
 
+# MINUTES of random commands against ten VMs, compared with a model.
+soak: all fixtures ## MINUTES=10 of random commands against a model, on KERNEL="7.3"; SEED repeats one
+	@MINUTES=$(or $(MINUTES),10) SEED='$(SEED)' LAB_PASS="MINUTES SEED" BUILD=$(BUILD) \
+		tests/run.sh --lab "$(or $(KERNEL),7.3)" tests/soak/soak.sh
+	@cat $(BUILD)/lab/$(lastword $(or $(KERNEL),7.3))/soak.txt
+.PHONY: soak
+
 # Failing system calls: tests/faults/faults runs a command and makes its calls fail, one a run.
 $(BUILD)/tests/faults: $(wildcard tests/faults/*.[ch]) $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -106,7 +113,8 @@ $(BUILD)/tests/faults: $(wildcard tests/faults/*.[ch]) $(BUILD)/flags
 
 check-faults: all fixtures ## each system call of each command fails once; KERNEL="7.3", FAULTS_SHARE=n: one fault in n
 	@FAULTS_SHARE=$(or $(FAULTS_SHARE),1) LAB_PASS=FAULTS_SHARE BUILD=$(BUILD) \
-		tests/run.sh --lab "$(or $(KERNEL),7.3)" tests/faults/faults.sh
+		tests/run.sh --lab "$(or $(KERNEL),7.3)" tests/faults/faults.sh; rc=$$?; \
+		cat $(BUILD)/lab/$(lastword $(or $(KERNEL),7.3))/faults.txt; exit $$rc
 .PHONY: check-faults
 
 fixtures: $(FIXTURES) $(BUILD)/tests/rounds $(BUILD)/tests/faults ## build the fixtures of the tests
