@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One run of the command, each of its processes traced. From the first openat("/dev/null") on, which is
- * main()'s first, calls are noted and may fail: what is before is the dynamic linker's.
+ * One run of the command, each of its processes traced: at every system call where all are to be noted, else
+ * only at those of the number that is to fail, by a seccomp filter that asks the tracer, which is some ten
+ * times faster. Noted are those from the first openat("/dev/null") on, which is main()'s first: what is before
+ * is the dynamic linker's.
  */
 #include "faults.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
@@ -20,95 +26,88 @@
 #define PROCESSES_MAX 256
 #define RUN_SECS 60		/* in software emulation, traced; a run past it hangs */
 
-struct process {
-	pid_t pid;
-	bool failing;		/* the call it is in is the one that fails */
-};
-
 struct tracing {
 	struct run *run;
 	struct seen *seen;
-	struct process processes[PROCESSES_MAX];
+	pid_t processes[PROCESSES_MAX];
 	int n_processes, alive;
 	bool started;
 };
 
-static struct process *process_of(struct tracing *t, pid_t pid, int *index)
+static int process_of(struct tracing *t, pid_t pid)
 {
-	for (*index = t->n_processes - 1; *index >= 0; --*index)
-		if (t->processes[*index].pid == pid)
-			return &t->processes[*index];
+	int index;
+
+	for (index = t->n_processes - 1; index >= 0; index--)
+		if (t->processes[index] == pid)
+			return index;
 	if (t->n_processes == PROCESSES_MAX)
 		die("more than %d processes", PROCESSES_MAX);
-	*index = t->n_processes++;
 	t->alive++;
-	t->processes[*index] = (struct process){ .pid = pid };
-	return &t->processes[*index];
+	t->processes[t->n_processes] = pid;
+	return t->n_processes++;
 }
 
-static bool is_start(pid_t pid, const struct __ptrace_syscall_info *info)
+static bool is_start(pid_t pid, uint64_t path)
 {
 	long word;
 
-	if (info->entry.nr != SYS_openat)
-		return false;
 	errno = 0;
-	word = ptrace(PTRACE_PEEKDATA, pid, info->entry.args[1], 0);
+	word = ptrace(PTRACE_PEEKDATA, pid, path, 0);
 	return !errno && !memcmp(&word, "/dev/nul", sizeof(word));
 }
 
-static void enter(struct tracing *t, struct process *p, int index, const struct __ptrace_syscall_info *info)
+/* No call of that number: the kernel then does nothing, and the result is what stands there. */
+static void make_fail(pid_t pid, int errnum)
+{
+	if (ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, regs.orig_rax), -1L) ||
+	    ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, regs.rax), (long)-errnum))
+		die("PTRACE_POKEUSER: %s", strerror(errno));
+}
+
+static void enter(struct tracing *t, pid_t pid, long nr, const uint64_t *args)
 {
 	struct run *r = t->run;
 	struct site site;
 
-	if (!t->started && !(t->started = is_start(p->pid, info)))
+	site_of_call(t->seen, pid, process_of(t, pid), nr, args, &site);
+	if (r->fail) {
+		r->reached |= site_equal(&site, r->fail);
+		if (site_equal(&site, r->fail))
+			make_fail(pid, r->errnum);
 		return;
-	site_of_call(t->seen, p->pid, index, (long)info->entry.nr, (const uint64_t *)info->entry.args, &site);
+	}
+	if (!t->started && !(t->started = nr == SYS_openat && is_start(pid, args[1])))
+		return;
 	r->n_calls++;
-	if (r->sites && r->n_sites < SITES_MAX)
+	if (r->n_sites < SITES_MAX)
 		r->sites[r->n_sites++] = site;
-	if (!r->fail || r->reached || !site_equal(&site, r->fail))
-		return;
-	r->reached = p->failing = true;
-	/* No call of that number: the kernel then does nothing. */
-	if (ptrace(PTRACE_POKEUSER, p->pid, offsetof(struct user, regs.orig_rax), -1L))
-		die("PTRACE_POKEUSER: %s", strerror(errno));
-}
-
-static void leave(struct tracing *t, struct process *p)
-{
-	if (!p->failing)
-		return;
-	p->failing = false;
-	if (ptrace(PTRACE_POKEUSER, p->pid, offsetof(struct user, regs.rax), (long)-t->run->errnum))
-		die("PTRACE_POKEUSER: %s", strerror(errno));
 }
 
 /* A stop of one process: which signal it is to be resumed with. */
 static int stopped(struct tracing *t, pid_t pid, int status)
 {
 	struct __ptrace_syscall_info info;
-	int signal = WSTOPSIG(status), index;
-	struct process *p = process_of(t, pid, &index);
+	int signal = WSTOPSIG(status);
 
-	if (status >> 16)	/* a clone's event, or the first stop of a seized child */
-		return 0;
-	if (signal != (SIGTRAP | 0x80))
+	process_of(t, pid);
+	if (status >> 16 != PTRACE_EVENT_SECCOMP && status >> 16)
+		return 0;	/* a clone's event, or the first stop of a seized child */
+	if (!(status >> 16) && signal != (SIGTRAP | 0x80))
 		return signal;
 	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) < 0)
 		return 0;	/* killed meanwhile */
 	if (info.op == PTRACE_SYSCALL_INFO_ENTRY)
-		enter(t, p, index, &info);
-	else if (info.op == PTRACE_SYSCALL_INFO_EXIT)
-		leave(t, p);
+		enter(t, pid, (long)info.entry.nr, (const uint64_t *)info.entry.args);
+	else if (info.op == PTRACE_SYSCALL_INFO_SECCOMP)
+		enter(t, pid, (long)info.seccomp.nr, (const uint64_t *)info.seccomp.args);
 	return 0;
 }
 
 static void kill_all(struct tracing *t)
 {
 	for (int i = 0; i < t->n_processes; i++)
-		kill(t->processes[i].pid, SIGKILL);
+		kill(t->processes[i], SIGKILL);
 }
 
 static volatile sig_atomic_t late;
@@ -122,9 +121,9 @@ static void on_alarm(int signal)
 static void trace(struct tracing *t, pid_t first)
 {
 	struct sigaction sa = { .sa_handler = on_alarm };
-	int status, index;
+	int status;
 
-	process_of(t, first, &index);
+	process_of(t, first);
 	late = 0;
 	sigaction(SIGALRM, &sa, NULL);
 	alarm(RUN_SECS);
@@ -144,10 +143,10 @@ static void trace(struct tracing *t, pid_t first)
 		if (WIFSTOPPED(status)) {
 			int signal = stopped(t, pid, status);
 
-			ptrace(PTRACE_SYSCALL, pid, 0, signal);
+			ptrace(t->run->fail ? PTRACE_CONT : PTRACE_SYSCALL, pid, 0, signal);
 			continue;
 		}
-		process_of(t, pid, &index);
+		process_of(t, pid);
 		t->alive--;
 		if (pid == first)
 			t->run->status = status;
@@ -155,7 +154,22 @@ static void trace(struct tracing *t, pid_t first)
 	alarm(0);
 }
 
-static pid_t start(char *const argv[], int out, int err)
+/* The tracer is asked about each call of that number, in this process and its children. */
+static void ask_about(long nr)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { .len = 4, .filter = code };
+
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		_exit(125);
+}
+
+static pid_t start(char *const argv[], const struct site *fail, int out, int err)
 {
 	int go[2];
 	pid_t pid;
@@ -173,11 +187,13 @@ static pid_t start(char *const argv[], int out, int err)
 		close(go[1]);
 		if (read(go[0], &byte, 1) != 1)
 			_exit(126);
+		if (fail)
+			ask_about(fail->nr);
 		execvp(argv[0], argv);
 		_exit(127);
 	}
 	if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
-		   PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL) || ptrace(PTRACE_INTERRUPT, pid, 0, 0))
+		   PTRACE_O_TRACECLONE | PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL) || ptrace(PTRACE_INTERRUPT, pid, 0, 0))
 		die("PTRACE_SEIZE: %s", strerror(errno));
 	if (write(go[1], "", 1) != 1)
 		die("pipe: %s", strerror(errno));
@@ -215,7 +231,7 @@ void run_command(char *const argv[], struct run *r)
 	t.seen = seen_new();
 	r->reached = r->hung = false;
 	r->n_sites = r->n_calls = 0;
-	trace(&t, start(argv, out, err));
+	trace(&t, start(argv, r->fail, out, err));
 	seen_free(t.seen);
 	take(out, r->out, sizeof(r->out));
 	take(err, r->err, sizeof(r->err));
