@@ -4,7 +4,7 @@
 
 soak.py VHOSTCTL VMM MINUTES [SEED]
 
-The model is compared with what the kernel tells the VM itself ("truth" of the fixture), with what vhostctl
+The model is compared with what the kernel tells the VM itself ("values" of the fixture), with what vhostctl
 shows, and with the threads and files that the VM has. Ends with the first divergence, or after MINUTES.
 """
 import json
@@ -99,11 +99,11 @@ class Vm:
         return len(os.listdir(f"/proc/{self.pid}/task"))
 
     def check(self):
-        truth = self.ask("truth")
-        for device, values in self.busyloop.items():
-            expect(f"{self.name}/{device}", truth[device]["busyloop"], values)
-        if self.disk and truth["scsi0"]["workers"][0] is not None:
-            expect(f"workers of {self.name}", truth["scsi0"]["workers"], self.attached)
+        values = self.ask("values")
+        for device, usecs in self.busyloop.items():
+            expect(f"{self.name}/{device}", values[device], usecs)
+        if self.disk and values["scsi0"][0] is not None:
+            expect(f"workers of {self.name}", values["scsi0"], self.attached)
         expect(f"files of {self.name}", len(os.listdir(f"/proc/{self.pid}/fd")), self.files)
         for _ in range(100):
             if self.threads() == self.other_threads + len(self.workers):
@@ -126,7 +126,7 @@ class Soak:
         self.vhostctl = vhostctl
         self.random = random.Random(seed)
         self.vms = [Vm(vmm, i) for i in range(VMS)]
-        self.has_workers = self.vms[0].ask("truth")["scsi0"]["workers"][0] is not None
+        self.has_workers = self.vms[0].ask("values")["scsi0"][0] is not None
         if not self.has_workers:  # kernel threads: none of the VM's
             for vm in self.vms:
                 vm.other_threads = vm.threads()
@@ -233,7 +233,7 @@ class Soak:
         for c in doc["changes"]:
             if c["setting"] == "worker":
                 vm.workers = vm.workers | {c["after"]} if c["after"] is not None else vm.workers - {c["before"]}
-        vm.attached = vm.ask("truth")["scsi0"]["workers"]
+        vm.attached = vm.ask("values")["scsi0"]
         expect("queues on workers that there are", set(vm.attached) <= vm.workers, True)
 
     def worker_pin(self, vm):
