@@ -34,7 +34,7 @@ need_snapshot() { "$ctl" show vm1 --source snapshot >/dev/null 2>&1 || skip "no 
 # What is known of workers but their threads' numbers, which are new each time.
 workers="$ctl worker list vm1/scsi0 | jq -c '[.vms[].devices[].workers[] | [.id, .queues, .cpus]]'"
 one_worker="$ctl -q worker spread vm1/scsi0 --workers 1 && $ctl -q worker free vm1/scsi0 --idle"
-busyloops="$ctl busyloop get vm1"
+busyloops="$ctl busyloop get vm1 | jq -c '[.vms[].devices[].queues[].busyloop_usecs]'"
 frames="$ctl coalesce get vm1/tap0 | jq '.vms[].taps[].rx_frames'"
 
 setup() {

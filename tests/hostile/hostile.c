@@ -6,6 +6,7 @@
 #include <linux/if_tun.h>
 #include <linux/vhost.h>
 #include <net/if.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -134,7 +135,7 @@ void start_thread(void (*run)(void))
 void rest(void)
 {
 	for (;;)
-		pause();
+		poll(NULL, 0, -1);
 }
 
 static void usage(void)

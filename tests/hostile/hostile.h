@@ -23,6 +23,7 @@ int vhost_open(void);
 /* A tap of that name in this process's network namespace; "" for any. */
 int tap_open(const char *name);
 void start_thread(void (*run)(void));
+/* In a call that can be borrowed. */
 void rest(void) __attribute__((noreturn));
 extern char **saved_argv;
 extern int vhost_fd;	/* of main() */

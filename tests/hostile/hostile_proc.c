@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -138,12 +137,6 @@ static void on_signal(int signal)
 	(void)signal;
 }
 
-static void idle_in_poll(void)
-{
-	for (;;)
-		poll(NULL, 0, -1);
-}
-
 void run_signals(void)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
@@ -152,7 +145,7 @@ void run_signals(void)
 	sigaction(SIGUSR1, &sa, NULL);
 	vhost_open();
 	for (int i = 0; i < 3; i++)
-		start_thread(idle_in_poll);
+		start_thread(rest);
 	if (fork() == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;) {
@@ -248,7 +241,7 @@ void run_seccomp(void)
 			prctl(PR_SET_NAME, "qemu-filtered");
 			vhost_open();
 			start_thread(forbid_later);
-			start_thread(idle_in_poll);
+			start_thread(rest);
 			nap_us(100000);
 			_exit(0);
 		}
