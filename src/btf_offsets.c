@@ -10,6 +10,9 @@
 
 static const char operation[] = "read the kernel's types";
 
+/* Structs without a name that one is searched for within another: a bound, not a measure. */
+#define MOST_STRUCTS 4096
+
 struct wanted {
 	const char *name, *module, *type, *path;
 	int bytes;
@@ -41,23 +44,28 @@ static int find_type(const struct btf *btf, const char *name)
 static __u32 skip_modifiers(const struct btf *btf, __u32 id)
 {
 	const struct btf_type *t = btf__type_by_id(btf, id);
+	int most = 32; /* as libbpf has it: a cycle of them would have no end */
 
-	while (t && (btf_is_mod(t) || btf_is_typedef(t))) {
+	while (t && (btf_is_mod(t) || btf_is_typedef(t)) && most--) {
 		id = t->type;
 		t = btf__type_by_id(btf, id);
 	}
 	return id;
 }
 
-/* Member @name of a struct, or of one without a name inside of it. Offsets in bits. */
+/*
+ * Member @name of a struct, or of one without a name inside of it. Offsets in bits. @steps: how many
+ * structs may be looked into, since types that hold each other would have no end of them.
+ */
 static bool find_member(const struct btf *btf, __u32 id, const char *name, size_t len, __u32 *bits,
-			__u32 *type, int depth)
+			__u32 *type, unsigned int *steps)
 {
 	const struct btf_type *t = btf__type_by_id(btf, skip_modifiers(btf, id));
 	const struct btf_member *m;
 
-	if (!t || !btf_is_composite(t) || depth > 16)
+	if (!t || !btf_is_composite(t) || !*steps)
 		return false;
+	--*steps;
 	m = btf_members(t);
 	for (__u32 i = 0; i < btf_vlen(t); i++) {
 		const char *have = btf__name_by_offset(btf, m[i].name_off);
@@ -71,7 +79,7 @@ static bool find_member(const struct btf *btf, __u32 id, const char *name, size_
 			return !btf_member_bitfield_size(t, i);
 		}
 		*bits += at;
-		if (find_member(btf, m[i].type, name, len, bits, type, depth + 1))
+		if (find_member(btf, m[i].type, name, len, bits, type, steps))
 			return true;
 		*bits -= at;
 	}
@@ -85,8 +93,9 @@ static __s32 find_path(const struct btf *btf, __u32 id, const char *path, __u32 
 
 	for (;;) {
 		size_t len = strcspn(path, ".");
+		unsigned int steps = MOST_STRUCTS;
 
-		if (!find_member(btf, id, path, len, &bits, type, 0))
+		if (!find_member(btf, id, path, len, &bits, type, &steps))
 			return SNAP_ABSENT;
 		if (!path[len])
 			break;

@@ -54,7 +54,7 @@ static void take_error(struct talk *t, const struct nlmsghdr *head)
 		t->errnum = EBADMSG;
 		return;
 	}
-	t->errnum = -error->error;
+	t->errnum = error->error <= 0 && error->error > -4096 ? -error->error : EBADMSG;
 	if (!(head->nlmsg_flags & NLM_F_CAPPED))
 		offset += mnl_nlmsg_get_payload_len(&error->msg);
 	if (!(head->nlmsg_flags & NLM_F_ACK_TLVS) || mnl_nlmsg_get_payload_len(head) < offset)
@@ -63,6 +63,12 @@ static void take_error(struct talk *t, const struct nlmsghdr *head)
 		if (mnl_attr_get_type(attr) == NLMSGERR_ATTR_MSG &&
 		    mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) == 0)
 			snprintf(t->message, sizeof(t->message), "%s", mnl_attr_get_str(attr));
+}
+
+/* mnl_nlmsg_ok() takes a length past INT_MAX for a negative one, and so would never get to the end. */
+static bool is_whole(const struct nlmsghdr *head, int left)
+{
+	return mnl_nlmsg_ok(head, left) && head->nlmsg_len <= (uint32_t)left;
 }
 
 /* Until the ACK. 0, or -1 and t->errnum. */
@@ -85,7 +91,7 @@ static int talk(int fd, struct talk *t)
 			t->errnum = errno == EAGAIN ? ETIMEDOUT : errno;
 			return -1;
 		}
-		for (const struct nlmsghdr *head = (void *)buf; mnl_nlmsg_ok(head, left);
+		for (const struct nlmsghdr *head = (void *)buf; is_whole(head, left);
 		     head = mnl_nlmsg_next(head, &left)) {
 			if (head->nlmsg_type != NLMSG_ERROR) {
 				if (t->take)

@@ -334,8 +334,8 @@ int64_t proc_parse_ns(const char *link)
 	const char *p = strchr(link, '['), *end = link + strlen(link);
 	uint64_t v;
 
-	if (!p++ || !take_number(&p, end, 10, &v) || v > INT64_MAX || !take_char(&p, end, ']') ||
-	    p != end)
+	if (!p || !take_char(&p, end, '[') || !take_number(&p, end, 10, &v) || v > INT64_MAX ||
+	    !take_char(&p, end, ']') || p != end)
 		return UNKNOWN;
 	return (int64_t)v;
 }

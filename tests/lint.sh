@@ -104,7 +104,7 @@ part_layers() {
 part_files() {
 	local rc=0 files
 	mapfile -t files < <(find src man tests completions .ci Makefile README -type f \
-		-not -path '*/uapi/*' 2>/dev/null | sort)
+		-not -path '*/uapi/*' -not -path 'tests/fuzz/corpus/*' 2>/dev/null | sort)
 	for f in "${files[@]}"; do
 		# The licence of a file without comments stands in COPYING.
 		[ "$f" = README ] || head -n 5 "$f" | grep -q 'SPDX-License-Identifier: GPL-2.0-or-later' ||

@@ -11,6 +11,34 @@ $(BUILD)/unit/%: tests/unit/%.c tests/unit/unit.h $(LIB_OBJS)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -o $@ $< $(LIB_OBJS) $(LIBS) -lcmocka
 
 -include $(wildcard $(BUILD)/unit/*.d)
+# Fuzzers: FUZZER=1 makes them libFuzzer's; else each is a unit test that replays its corpus.
+# Those of the sources that a fuzzer includes must not be linked as well, hence the archive.
+FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
+ifneq ($(HAVE_SNAPSHOT),1)
+FUZZ_SRCS := $(filter-out %/fuzz_btf.c,$(FUZZ_SRCS))
+endif
+FUZZ_BINS := $(FUZZ_SRCS:tests/fuzz/%.c=$(BUILD)/unit/%)
+FUZZ_LINK := $(if $(filter 1,$(FUZZER)),-fsanitize=fuzzer,tests/fuzz/replay.c)
+UNIT_BINS += $(FUZZ_BINS)
+
+$(BUILD)/sources.a: $(LIB_OBJS)
+	$(say)
+	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB_OBJS)
+
+$(FUZZ_BINS): $(BUILD)/unit/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h tests/fuzz/replay.c $(BUILD)/sources.a
+	@mkdir -p $(@D)
+	$(say)
+	$(Q)$(CC) $(ALL_CPPFLAGS) -DFUZZ_CORPUS='"$(CURDIR)/tests/fuzz/corpus/$*"' $(ALL_CFLAGS) $(ALL_LDFLAGS) \
+		-MMD -MP -o $@ $< $(FUZZ_LINK) $(BUILD)/sources.a $(LIBS)
+
+fuzz-programs: $(FUZZ_BINS)
+fuzz: ## each fuzzer for T=60 seconds, as many at once as there are CPUs; FUZZERS="procfs target" picks
+	@tests/deps.sh check
+	@$(MAKE) --no-print-directory -s -j"$$(nproc)" BUILD=$(BUILD)/fuzzing CC=clang SANITIZE=1 FUZZER=1 \
+		CFLAGS='-O1 -g -fsanitize=fuzzer-no-link' fuzz-programs
+	@BUILD=$(BUILD)/fuzzing tests/fuzz/run.sh $(or $(T),60) $(FUZZERS)
+.PHONY: fuzz fuzz-programs
+
 unit-programs: $(UNIT_BINS)
 .PHONY: unit-programs
 
@@ -46,7 +74,7 @@ demo: ## the program on a real VM, in the lab on KERNEL=7.3 or on this host's ow
 .PHONY: check check-unit check-lab check-matrix demo
 
 # Fixtures: programs that stand for a VM. They share nothing with the program that is tested.
-FIXTURES := $(BUILD)/tests/victim $(BUILD)/tests/vmm $(BUILD)/tests/killer $(BUILD)/tests/churn
+FIXTURES := $(BUILD)/tests/victim $(BUILD)/tests/vmm $(BUILD)/tests/killer $(BUILD)/tests/churn $(BUILD)/tests/hostile
 FIXTURE_CPPFLAGS := -D_GNU_SOURCE -Itests/fixture $(UAPI) $(CPPFLAGS)
 
 $(BUILD)/tests/victim: $(wildcard tests/fixture/victim*.c) tests/fixture/victim.h $(BUILD)/flags
@@ -64,7 +92,34 @@ $(ROUNDS): $(BUILD)/tests/%: tests/fixture/%.c $(LIB_OBJS)
 	$(say)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS)
 
-fixtures: $(FIXTURES) $(ROUNDS) ## build the fixtures of the tests
+# Hostile VMs: a process that passes for one and misbehaves.
+$(BUILD)/tests/hostile: $(wildcard tests/hostile/*.[ch]) $(BUILD)/flags
+
+check-hostile: all fixtures ## hostile VMs, on KERNEL="6.1 6.12 7.3"; HOSTILE_ROUNDS=5
+	@HOSTILE_ROUNDS=$(or $(HOSTILE_ROUNDS),5) LAB_PASS=HOSTILE_ROUNDS BUILD=$(BUILD) \
+		tests/run.sh --lab "$(or $(KERNEL),6.1 6.12 7.3)" tests/hostile/hostile.sh
+.PHONY: check-hostile
+
+# MINUTES of random commands against ten VMs, compared with a model.
+soak: all fixtures ## MINUTES=10 of random commands against a model, on KERNEL="7.3"; SEED repeats one
+	@MINUTES=$(or $(MINUTES),10) SEED='$(SEED)' LAB_PASS="MINUTES SEED" BUILD=$(BUILD) \
+		tests/run.sh --lab "$(or $(KERNEL),7.3)" tests/soak/soak.sh
+	@cat $(BUILD)/lab/$(lastword $(or $(KERNEL),7.3))/soak.txt
+.PHONY: soak
+
+# Failing system calls: tests/faults/faults runs a command and makes its calls fail, one a run.
+$(BUILD)/tests/faults: $(wildcard tests/faults/*.[ch]) $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say)
+	$(Q)$(CC) -D_GNU_SOURCE $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c,$^) -ljansson
+
+check-faults: all fixtures ## each system call of each command fails once; KERNEL="7.3", FAULTS_SHARE=n: one fault in n
+	@FAULTS_SHARE=$(or $(FAULTS_SHARE),1) LAB_PASS=FAULTS_SHARE BUILD=$(BUILD) \
+		tests/run.sh --lab "$(or $(KERNEL),7.3)" tests/faults/faults.sh; rc=$$?; \
+		cat $(BUILD)/lab/$(lastword $(or $(KERNEL),7.3))/faults.txt; exit $$rc
+.PHONY: check-faults
+
+fixtures: $(FIXTURES) $(ROUNDS) $(BUILD)/tests/faults ## build the fixtures of the tests
 .PHONY: fixtures
 
 # The kill test: tests/kill/killer kills the tool; poke is the owner context without a vhost device.
@@ -98,21 +153,19 @@ $(BUILD)/tests/poke: tests/kill/poke.c $(POKE_OBJS) $(BUILD)/flags
 	$(say)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c %.o,$^)
 
-# Figures, not tests. BENCH_ROUNDS and BENCH_GDB_ROUNDS set how many rounds.
-$(BUILD)/tests/bench_pause: tests/bench/pause.c $(LIB_OBJS)
+# Figures beside their goals; tests/bench/bench.sh says which variables set how much is run.
+BENCH_PROGRAMS := $(BUILD)/tests/bench_pause $(BUILD)/tests/bench_walk
+$(BENCH_PROGRAMS): $(BUILD)/tests/bench_%: tests/bench/%.c $(LIB_OBJS)
 	@mkdir -p $(@D)
 	$(say)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS) -lpthread
 
-bench: all fixtures $(BUILD)/tests/bench_pause ## pause and wall time beside a bare stop and gdb; batches of a tap
-	@BUILD=$(realpath $(BUILD)) tests/bench/bench.sh $(firstword $(KERNEL))
-.PHONY: bench
-
-$(BUILD)/tests/bench_walk: tests/bench/walk.c $(LIB_OBJS)
+$(BUILD)/tests/bench_list: tests/bench/list.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say)
-	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS)
+	$(Q)$(CC) -D_GNU_SOURCE $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $<
 
-bench-snapshot: all fixtures $(BUILD)/tests/bench_walk ## kernel snapshot beside the owner context and readlink
-	@BUILD=$(realpath $(BUILD)) tests/lab/boot.sh $(or $(firstword $(KERNEL)),6.12) --shell-cmd 'bash tests/bench/snapshot.sh'
-.PHONY: bench-snapshot
+bench: all fixtures $(BENCH_PROGRAMS) $(BUILD)/tests/bench_list ## one table of figures, natively and on KERNEL=7.3
+	@tests/deps.sh check
+	@BUILD=$(realpath $(BUILD)) tests/bench/bench.sh $(firstword $(KERNEL))
+.PHONY: bench

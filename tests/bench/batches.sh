@@ -4,7 +4,8 @@
 # limited (QEMU: sndbuf=) and unlimited, where vhost hands over batches of its own.
 #   batches.sh [FRAMES [ROUNDS]]
 # A batch: frames that the host's stack receives with no frame from vhost in between. The rate is
-# measured in the same runs without tracing; in software emulation only ratios mean anything.
+# measured in the same runs without tracing; in software emulation only ratios mean anything. Prints rows
+# for table.awk.
 set -euo pipefail
 frames=${1:-20000} rounds=${2:-5}
 dir=$(mktemp -d)
@@ -67,7 +68,7 @@ trial() {
 	awk -v f="$frames" -v u="$(send "$frames")" 'BEGIN { printf "%d\n", f * 1e6 / u }' >>"$dir/rates-$1"
 }
 
-printf '%-10s %9s %18s %14s %10s\n' sndbuf rx-frames 'frames/s (median)' 'frames traced' 'per batch'
+percentile() { sort -n "$1" | awk -v p="$2" '{ v[NR] = $1 } END { print v[int((NR - 1) * p / 100) + 1] }'; }
 for limit in 1048576 2147483647; do
 	name=$([ $limit = 2147483647 ] && echo unlimited || echo limited)
 	sndbuf $limit
@@ -75,10 +76,15 @@ for limit in 1048576 2147483647; do
 	for ((i = 0; i < rounds; i++)); do
 		for n in 0 64; do trial $n; done
 	done
+	none=$(percentile "$dir/rates-0" 50)
 	for n in 0 64; do
-		rate=$(sort -n "$dir/rates-$n" | sed -n "$(((rounds + 1) / 2))p")
-		awk -v name="$name" -v n="$n" -v rate="$rate" '{
-			printf "%-10s %9d %18d %14d %10s\n", name, n, rate, $1, $2 ? sprintf("%.1f", $1 / $2) : "by-vhost"
+		what="rx-frames $n, sndbuf $name"
+		rate=$(percentile "$dir/rates-$n" 50)
+		printf 'rate, %s\tframes/s\t%d\t%d\t%d\t%s\trx-frames 0\t\n' "$what" "$(percentile "$dir/rates-$n" 10)" \
+			"$rate" "$(percentile "$dir/rates-$n" 90)" "$(awk -v a="$rate" -v b="$none" 'BEGIN { printf "%.2f", a / b }')"
+		awk -v what="$what" '{
+			if ($2) printf "batch, %s\tframes\t\t%.1f\t\t\t\t\n", what, $1 / $2
+			else printf "batch, %s (vhost hands over its own)\tframes\t\t\t\t\t\t\n", what
 		}' "$dir/batches-$n"
 	done
 done

@@ -1,13 +1,36 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Figures to compare from release to release; ratios within one run, never a test.
-#   bench.sh [KERNEL]     the pause natively; then pause and wall time in the lab,
-#                         and the batches of a tap by rx-frames
+# One table of figures to compare from release to release: medians of interleaved runs, each against its floor
+# and its peers in the same run; in software emulation only ratios mean anything. Fails when a goal is missed.
+#   bench.sh [KERNEL]
+# Natively: the pause, and list on many processes (BENCH_PROCESSES). In the lab, with real devices: pause, wall
+# time of one set, show --all of many VMs (BENCH_VMS), frames of a tap. BENCH_ROUNDS and BENCH_GDB_ROUNDS: how
+# many runs natively; BENCH_ONLY=native leaves the lab out, lab the rest.
 set -euo pipefail
 kernel=${1:-7.3}
 here=$(realpath "$(dirname "$0")")
-echo "== this machine, $(uname -r), natively"
-"$BUILD/tests/bench_pause" "${BENCH_ROUNDS:-300}" "${BENCH_GDB_ROUNDS:-5}"
-echo
-echo "== Linux $kernel in software emulation, real vhost-net (only ratios mean anything)"
-"$here/../lab/boot.sh" "$kernel" --shell-cmd "$here/set.sh && echo && $here/batches.sh"
+rows=$(mktemp)
+trap 'rm -f "$rows"' EXIT
+
+# rows_of WHERE COMMAND…: what it prints, as rows of the table
+rows_of() {
+	local where=$1
+	shift
+	echo "bench: $where: $(basename "$1") ..." >&2
+	"$@" | grep -P '\t' | sed "s|^|$where\t|" >>"$rows"
+}
+
+if [ "${BENCH_ONLY:-native}" = native ]; then
+	ulimit -n "$(ulimit -Hn)"
+	rows_of native "$BUILD/tests/bench_pause" "${BENCH_ROUNDS:-300}" "${BENCH_GDB_ROUNDS:-5}"
+	# shellcheck disable=SC2086 # a list
+	rows_of native "$BUILD/tests/bench_list" "${VHOSTCTL:-$BUILD/vhostctl}" "${BENCH_LIST_ROUNDS:-20}" 100 \
+		${BENCH_PROCESSES:-10 100 1000 10000}
+fi
+if [ "${BENCH_ONLY:-lab}" = lab ]; then
+	export BENCH_VMS=${BENCH_VMS:-200}
+	LAB_TIMEOUT=${LAB_TIMEOUT:-900} LAB_PASS=BENCH_VMS rows_of "lab $kernel" "$here/../lab/boot.sh" "$kernel" \
+		--shell-cmd "$here/set.sh && $here/batches.sh && $here/snapshot.sh \$BENCH_VMS"
+fi
+echo "this machine: $(uname -r), $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1); load $(cut -d' ' -f1 /proc/loadavg)"
+awk -f "$here/table.awk" "$rows"

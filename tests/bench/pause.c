@@ -9,6 +9,8 @@
  * costs the same but for the driver's own work.
  *
  *   pause ROUNDS GDB_ROUNDS
+ *
+ * Prints rows for table.awk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -184,17 +186,26 @@ static double usecs(uint64_t *ns, size_t n, unsigned int percent)
 	return (double)ns[(n - 1) * percent / 100] / 1000;
 }
 
-static void print(struct series *s, double floor)
+static double ratio_to(struct series *s, double floor)
 {
-	double median = usecs(s->ns, s->n, 50);
+	return usecs(s->ns, s->n, 50) / floor;
+}
 
-	printf("%-22s %10.1f %10.1f %10.1f %9.1fx %12.1f\n", s->name, usecs(s->ns, s->n, 10), median,
-	       usecs(s->ns, s->n, 90), median / floor, usecs(s->gap, s->n, 50));
+/* gdb stops all, and the bystander is who tells how long; it has no pause of its own. */
+static void print(struct series *s, const struct series *first, double floor, bool real)
+{
+	static const char *const words[] = { "refused: no vhost here", "on vhost-net" };
+
+	printf("pause, %s (%s)\tus\t%.1f\t%.1f\t%.1f\t%.2f\t%s\t\n", s->name, words[real],
+	       usecs(s->ns, s->n, 10), usecs(s->ns, s->n, 50), usecs(s->ns, s->n, 90), ratio_to(s, floor),
+	       first->name);
+	printf("bystander's pause, %s\tus\t%.1f\t%.1f\t%.1f\t\t\t\n", s->name, usecs(s->gap, s->n, 10),
+	       usecs(s->gap, s->n, 50), usecs(s->gap, s->n, 90));
 }
 
 int main(int argc, char **argv)
 {
-	static struct series series[] = { { .name = "bare stop (floor)" }, { .name = "vhostctl, 1 ioctl" },
+	static struct series series[] = { { .name = "bare stop" }, { .name = "vhostctl, 1 ioctl" },
 					  { .name = "vhostctl, 4 ioctls" },
 					  { .name = "vhostctl, 16 ioctls" },
 					  { .name = "gdb, 1 ioctl" } };
@@ -216,12 +227,9 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < gdb_rounds; i++)
 		gdb(&series[4], pid, fd);
-	printf("%-22s %10s %10s %10s %10s %12s\n", "pause, microseconds", "p10", "median", "p90", "ratio",
-	       "bystander");
 	for (size_t i = 0; i < ARRAY_SIZE(series); i++)
 		if (series[i].n)
-			print(&series[i], usecs(series[0].ns, series[0].n, 50));
-	printf("ioctls: %s\n", real ? "real, on vhost-net" : "real, refused (this kernel has no vhost)");
+			print(&series[i], &series[0], usecs(series[0].ns, series[0].n, 50), real);
 	kill(pid, SIGKILL);
 	return 0;
 }

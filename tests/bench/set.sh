@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # In the lab: wall time of one busy-loop set by vhostctl and by gdb, interleaved, on one process
-# with a real vhost-net device; and the pause of both, on the same kernel.
+# with a real vhost-net device; and the pause of both, on the same kernel. Prints rows for table.awk.
 set -euo pipefail
 rounds=${BENCH_ROUNDS:-20} gdb_rounds=${BENCH_GDB_ROUNDS:-3}
 
@@ -37,17 +37,17 @@ for ((i = 1; i <= rounds; i++)); do
 done
 
 percentile() { sort -n "/tmp/$1" | awk -v p="$2" '{ v[NR] = $1 } END { print v[int((NR - 1) * p / 100) + 1] }'; }
-median=$(percentile vhostctl 50)
-printf '%-30s %10s %10s %10s %10s\n' 'wall time, microseconds' p10 median p90 ratio
-for series in nothing vhostctl gdb; do
-	case $series in
-	nothing) name='vhostctl --version (floor)' ;;
-	vhostctl) name='vhostctl busyloop set' ;;
-	gdb) name='the same call by gdb' ;;
-	esac
-	printf '%-30s %10d %10d %10d %9.1fx\n' "$name" "$(percentile $series 10)" "$(percentile $series 50)" \
-		"$(percentile $series 90)" "$(awk -v a="$(percentile $series 50)" -v b="$median" 'BEGIN { print a / b }')"
-done
+# row WHAT SERIES OF NAME-OF-OF
+row() {
+	local of
+	of=$(percentile "$3" 50)
+	printf '%s\tus\t%d\t%d\t%d\t%s\t%s\t\n' "$1" "$(percentile "$2" 10)" "$(percentile "$2" 50)" \
+		"$(percentile "$2" 90)" "$(awk -v a="$(percentile "$2" 50)" -v b="$of" 'BEGIN { printf "%.2f", a / b }')" \
+		"$4"
+}
+row 'run of vhostctl --version' nothing nothing 'vhostctl --version'
+row 'run of busyloop set' vhostctl nothing 'vhostctl --version'
+row 'run of gdb, the same ioctl' gdb vhostctl 'busyloop set'
 exec 3>&-
 wait "$vmm" || true
 "$BUILD/tests/bench_pause" "$rounds" "$gdb_rounds"

@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Failing system calls, on the kernel under test: each that a command makes fails once with each errno that its
+# manual lists (tests/faults/site.c has them), beside a VM with real devices that must not notice.
+# FAULTS_SHARE=n: one fault in n.
+# timeout: 7200
+# shellcheck source=tests/lib.sh
+. tests/lib.sh
+# shellcheck source=tests/fixture/qemu.sh
+. tests/fixture/qemu.sh
+# shellcheck source=tests/fixture/io.sh
+. tests/fixture/io.sh
+# shellcheck disable=SC2034 # for lib.sh
+case_limit=3000
+ctl=$VHOSTCTL
+
+# faults [-r RESET] [-s STATE] -- ARG…: of "vhostctl ARG…"; what it found goes to the log, the sum beside the TAP.
+faults() {
+	local options=()
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	local rc=0
+	"$BUILD/tests/faults" -p "$vm1" -S "${FAULTS_SHARE:-1}" "${options[@]}" -- "$ctl" "$@" >"$t_dir/faults" || rc=$?
+	echo "$* [$LAB_KERNEL]: $(tail -n 1 "$t_dir/faults")" >>"$LAB_OUT/faults.txt"
+	cut -c1-700 "$t_dir/faults"
+	[ "$rc" = 0 ] || fail "faults ended with $rc"
+	# The VM goes on: frames leave it and blocks come back.
+	expect_eq "frames sent" "$(vmm_say send net0 64 64)" '{"sent":64}'
+	[ "$LAB_KERNEL" = 6.1 ] || expect_eq "blocks" "$(vmm_say scsi-io scsi0 0 8)" '{"done":8,"error":null}'
+}
+need_workers() { [ "$LAB_KERNEL" != 6.1 ] || skip "Linux 6.1 has no worker calls"; }
+need_snapshot() { "$ctl" show vm1 --source snapshot >/dev/null 2>&1 || skip "no kernel snapshot here"; }
+
+# What is known of workers but their threads' numbers, which are new each time.
+workers="$ctl worker list vm1/scsi0 | jq -c '[.vms[].devices[].workers[] | [.id, .queues, .cpus]]'"
+one_worker="$ctl -q worker spread vm1/scsi0 --workers 1 && $ctl -q worker free vm1/scsi0 --idle"
+busyloops="$ctl busyloop get vm1 | jq -c '[.vms[].devices[].queues[].busyloop_usecs]'"
+frames="$ctl coalesce get vm1/tap0 | jq '.vms[].taps[].rx_frames'"
+
+setup() {
+	ip tuntap add tap0 mode tap vnet_hdr
+	at_exit ip link del tap0
+	ip link set tap0 up
+	vmm_up vm1 2 --tap tap0 --vcpus 1 --helpers 2
+	vm1=$VMM_PID
+	: >"$LAB_OUT/faults.txt"
+	# The cache of types is there, but where its absence is the subject.
+	"$ctl" show vm1 >/dev/null
+}
+
+test_list() { faults -- list; }
+test_show_by_owner() { faults -- show vm1/net0 --source owner; }
+test_show_by_snapshot() {
+	need_snapshot
+	faults -- show vm1 --source snapshot
+}
+test_show_by_snapshot_without_a_cache() {
+	need_snapshot
+	faults -r "rm -rf /run/vhostctl" -- show vm1 --source snapshot
+}
+test_check() { faults -- check vm1; }
+test_busyloop_get() { faults -s "$busyloops" -- busyloop get vm1/net0 --source owner; }
+test_busyloop_set() { faults -r "$ctl -q busyloop set vm1/net0 7" -s "$busyloops" -- busyloop set vm1/net0 50; }
+test_worker_list() {
+	need_workers
+	faults -s "$workers" -- worker list vm1/scsi0
+}
+test_worker_create() {
+	need_workers
+	faults -r "$one_worker" -s "$workers" -- worker create vm1/scsi0
+}
+test_worker_attach() {
+	need_workers
+	faults -r "$one_worker && $ctl -q worker create vm1/scsi0" -s "$workers" -- worker attach vm1/scsi0/req0 1
+}
+test_worker_free() {
+	need_workers
+	faults -r "$one_worker && $ctl -q worker create vm1/scsi0" -s "$workers" -- worker free vm1/scsi0 1
+}
+test_worker_spread() {
+	need_workers
+	faults -r "$one_worker" -s "$workers" -- worker spread vm1/scsi0 --workers 2
+}
+test_worker_pin() {
+	need_workers
+	faults -r "$ctl -q worker pin vm1/scsi0 0 0-1" -s "$workers" -- worker pin vm1/scsi0 0 1
+}
+test_coalesce_get() { faults -s "$frames" -- coalesce get vm1/tap0; }
+test_coalesce_set() { faults -r "$ctl -q coalesce set vm1/tap0 0" -s "$frames" -- coalesce set vm1/tap0 64; }
+
+run_cases
