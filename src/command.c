@@ -23,6 +23,8 @@ const struct option_spec global_options[] = {
 	{ "version", 'V', OPTION_FLAG, NULL, "print the version and exit", AT(version), 0 },
 	{ "dump-options", 0, OPTION_FLAG, NULL, "list all commands and options, for scripts",
 	  AT(dump_options), 0 },
+	{ "dump-targets", 0, OPTION_STRING, "TEXT", "list the targets that begin with TEXT, for scripts",
+	  AT(dump_targets), 0 },
 	{ NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0 },
 };
 
@@ -139,6 +141,12 @@ static int no_command(const struct context *ctx, struct error *e)
 	return usage_error(ctx, e);
 }
 
+/* Options that are commands of their own, whatever stands beside them. */
+static bool prints_itself(const struct context *ctx)
+{
+	return ctx->version || ctx->dump_options || ctx->dump_targets;
+}
+
 int command_parse(struct context *ctx, int argc, char **argv, struct error *e)
 {
 	const struct command *const *level = ctx->commands;
@@ -149,7 +157,7 @@ int command_parse(struct context *ctx, int argc, char **argv, struct error *e)
 			return -1;
 		if (ctx->command && !ctx->command->sub)
 			break;
-		if (ctx->version || ctx->dump_options || (ctx->help && argc == 0))
+		if (prints_itself(ctx) || (ctx->help && argc == 0))
 			return 0;
 		if (argc == 0)
 			return no_command(ctx, e);
@@ -163,7 +171,7 @@ int command_parse(struct context *ctx, int argc, char **argv, struct error *e)
 	}
 	ctx->argc = argc;
 	ctx->argv = argv;
-	if (ctx->help || ctx->version || ctx->dump_options)
+	if (ctx->help || prints_itself(ctx))
 		return 0;
 	return check_operands(ctx, e);
 }

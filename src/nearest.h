@@ -7,12 +7,13 @@
 
 /*
  * How far @word is from what was @typed: the edits that it takes (insert, delete, replace, swap of
- * neighbours), or 1 when the word only goes on where the typing ended. NEAREST_NONE: another word, not a slip.
+ * neighbours), or 1 when the word only goes on where the typing ended. NEAREST_NONE: another word,
+ * not a slip.
  */
 #define NEAREST_NONE 3
 size_t nearest_distance(const char *typed, const char *word);
 
-/* The nearer of @best (NULL: none so far) and @word, and how far that is in *least; start with NEAREST_NONE. */
+/* The nearer of @best (NULL: none so far) and @word. *least is how far; it starts as NEAREST_NONE. */
 const char *nearest_of(const char *typed, const char *best, const char *word, size_t *least);
 
 #endif
