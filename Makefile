@@ -6,11 +6,12 @@
 #   SANITIZE=1          AddressSanitizer and UndefinedBehaviorSanitizer
 #   KILLPOINTS=1        the kill points of tests/kill compiled in (never in a release)
 #   SNAPSHOT=auto       the kernel snapshot: auto (if clang, bpftool and libbpf are there), yes, no
-#   DESTDIR= PREFIX=/usr/local   where install puts things
+#   DESTDIR= PREFIX=/usr/local   where install puts things; SBINDIR MANDIR DOCDIR COMPLETIONSDIR, too
 #   KERNEL="6.12"       the kernels of check-lab: 6.1 6.12 6.18 7.3, or host
 #   CASES="tests/cases/…"   the scripts of check-lab, all by default
 #   N=2000              kills on victims of check-kill
 #   ROUNDS=500 KILLS=300   of check-worker
+#   DEPS=no             install no packages for a check; take what is there
 #   V=1                 whole commands instead of one short line each
 # `make help` lists the targets.
 
@@ -102,18 +103,60 @@ $(BUILD)/bpf/snapshot.lskel.h: $(BUILD)/bpf/snapshot.o
 -include $(wildcard $(BUILD)/*.d)
 include tests/tests.mk
 
-INSTALL_PROGRAM = $(DESTDIR)$(PREFIX)/sbin/vhostctl
-INSTALL_MAN = $(DESTDIR)$(PREFIX)/share/man/man8/vhostctl.8
-INSTALL_SCHEMA = $(DESTDIR)$(PREFIX)/share/vhostctl/vhostctl.schema.json
+SBINDIR ?= $(PREFIX)/sbin
+MANDIR ?= $(PREFIX)/share/man
+DOCDIR ?= $(PREFIX)/share/doc/vhostctl
+COMPLETIONSDIR ?= $(or $(shell $(PKG_CONFIG) --define-variable=datadir=$(PREFIX)/share \
+	--variable=completionsdir bash-completion 2>/dev/null),$(PREFIX)/share/bash-completion/completions)
+
+# What is installed, FILE:WHERE. The schemas are for who writes policies or reads documents by program.
+INSTALLED := $(BUILD)/vhostctl:$(SBINDIR)/vhostctl \
+	$(foreach m,$(wildcard man/*.[1-8]),$(m):$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) \
+	completions/vhostctl.bash:$(COMPLETIONSDIR)/vhostctl README:$(DOCDIR)/README \
+	$(foreach e,$(wildcard src/hooks/* man/*.schema.json),$(e):$(DOCDIR)/examples/$(notdir $(e)))
+INSTALLED_TO := $(foreach i,$(INSTALLED),$(DESTDIR)$(lastword $(subst :, ,$(i))))
 
 install: all ## install under $(DESTDIR)$(PREFIX)
-	$(INSTALL) -D -m 755 $(BUILD)/vhostctl $(INSTALL_PROGRAM)
-	$(INSTALL) -D -m 644 man/vhostctl.8 $(INSTALL_MAN)
-	$(INSTALL) -D -m 644 man/vhostctl.schema.json $(INSTALL_SCHEMA)
+	@set -e; for i in $(INSTALLED); do \
+		[ -x $${i%%:*} ] && mode=755 || mode=644; \
+		set -- $(INSTALL) -D -m $$mode $${i%%:*} $(DESTDIR)$${i#*:}; \
+		echo "$$@"; "$$@"; \
+	done
 
+# Directories go if they are empty and ours by name or, under DESTDIR, on the way to something of ours.
 uninstall: ## remove what install put there
-	rm -f $(INSTALL_PROGRAM) $(INSTALL_MAN) $(INSTALL_SCHEMA)
-	[ ! -d $(dir $(INSTALL_SCHEMA)) ] || rmdir --ignore-fail-on-non-empty $(dir $(INSTALL_SCHEMA))
+	rm -f $(INSTALLED_TO)
+	@for d in $(DOCDIR)/examples $(DOCDIR); do \
+		[ ! -d $(DESTDIR)$$d ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$$d; \
+	done
+	@[ -z '$(DESTDIR)' ] || [ ! -d '$(DESTDIR)' ] || (cd '$(DESTDIR)' && \
+		for d in $(foreach i,$(INSTALLED),.$(dir $(lastword $(subst :, ,$(i))))); do \
+			while [ "$$d" != . ]; do \
+				[ ! -d "$$d" ] || rmdir --ignore-fail-on-non-empty "$$d"; \
+				d=$$(dirname "$$d"); \
+			done; \
+		done)
+
+# From a clone, what git tracks, at the time of its commit; from an unpacked tarball, what is there but for
+# what was built, at its time. Owners, modes, order and umask leave no trace.
+DIST := vhostctl-$(VERSION)
+dist: ## the tarball, $(BUILD)/vhostctl-VERSION.tar.xz, the same bytes from the same commit
+	@mkdir -p $(BUILD)
+	@set -e; if [ -e .git ]; then \
+		git ls-files -z; time=$$(git log -1 --format=%ct); \
+		[ -z "$$(git status --porcelain -uno)" ] || echo "dist: with changes that are not committed" >&2; \
+	else \
+		find . -mindepth 1 -name 'build*' -prune -o -type f -printf '%P\0'; time=$$(stat -c %Y Makefile); \
+	fi >$(BUILD)/dist.files; \
+	LC_ALL=C sort -z $(BUILD)/dist.files | tar -c --no-recursion --null -T - --format=gnu \
+		--transform 's,^,$(DIST)/,S' --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
+		--mtime="@$${SOURCE_DATE_EPOCH:-$$time}" | xz -T1 >$(BUILD)/$(DIST).tar.xz.tmp
+	@mv $(BUILD)/$(DIST).tar.xz.tmp $(BUILD)/$(DIST).tar.xz
+	@echo $(BUILD)/$(DIST).tar.xz
+
+# --nodeps: on a system that is not rpm's own, rpm's database has no packages.
+rpm: dist ## source and binary package from the tarball, in $(BUILD)/rpm
+	rpmbuild -ta --nodeps --define '_topdir $(abspath $(BUILD))/rpm' $(RPMBUILD_FLAGS) $(BUILD)/$(DIST).tar.xz
 
 lint: ## compilers' warnings, analyzers, shellcheck, mandoc, house rules
 	@MAKE='$(MAKE)' BUILD='$(BUILD)' tests/lint.sh
@@ -129,5 +172,5 @@ help: ## this list
 	@grep -hE '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  \1\t/' | expand -t 18
 
 FORCE:
-.PHONY: all install uninstall lint print-flags clean help FORCE
+.PHONY: all install uninstall dist rpm lint print-flags clean help FORCE
 .DEFAULT_GOAL := all

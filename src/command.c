@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "nearest.h"
 #include "util.h"
 
 #define AT(field) offsetof(struct context, field)
@@ -22,6 +23,8 @@ const struct option_spec global_options[] = {
 	{ "version", 'V', OPTION_FLAG, NULL, "print the version and exit", AT(version), 0 },
 	{ "dump-options", 0, OPTION_FLAG, NULL, "list all commands and options, for scripts",
 	  AT(dump_options), 0 },
+	{ "dump-targets", 0, OPTION_STRING, "TEXT", "list the targets that begin with TEXT, for scripts",
+	  AT(dump_targets), 0 },
 	{ NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0 },
 };
 
@@ -31,48 +34,13 @@ const struct option_spec change_options[] = {
 	{ NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0 },
 };
 
-static size_t min3(size_t a, size_t b, size_t c)
-{
-	size_t m = a < b ? a : b;
-
-	return m < c ? m : c;
-}
-
-/* Edits (insert, delete, replace, swap of neighbours) from @a to @b; capped names suffice. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t d[32][32], la = strnlen(a, 31), lb = strnlen(b, 31);
-
-	for (size_t i = 0; i <= la; i++)
-		d[i][0] = i;
-	for (size_t j = 0; j <= lb; j++)
-		d[0][j] = j;
-	for (size_t i = 1; i <= la; i++) {
-		for (size_t j = 1; j <= lb; j++) {
-			size_t cost = a[i - 1] != b[j - 1];
-
-			d[i][j] = min3(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + cost);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-			    d[i - 2][j - 2] + 1 < d[i][j])
-				d[i][j] = d[i - 2][j - 2] + 1;
-		}
-	}
-	return d[la][lb];
-}
-
 static const char *nearest(const struct command *const *commands, const char *name)
 {
 	const char *best = NULL;
-	size_t least = 3; /* further away is another word, not a slip */
+	size_t least = NEAREST_NONE;
 
-	for (; *commands; commands++) {
-		size_t n = distance(name, (*commands)->name);
-
-		if (n < least && n < strlen((*commands)->name) - 1) {
-			least = n;
-			best = (*commands)->name;
-		}
-	}
+	for (; *commands; commands++)
+		best = nearest_of(name, best, (*commands)->name, &least);
 	return best;
 }
 
@@ -118,11 +86,16 @@ static int usage_error(const struct context *ctx, struct error *e)
 {
 	char path[64] = "", message[sizeof(e->message)];
 
+	size_t len = strlen(e->message);
+
 	if (ctx->command)
 		command_path(ctx->commands, ctx->command, path, sizeof(path));
-	snprintf(message, sizeof(message), "%.*s", (int)(sizeof(message) - 96), e->message);
-	snprintf(e->message, sizeof(e->message), "%.*s; try 'vhostctl%s%s --help'",
-		 (int)(sizeof(message) - 96), message, *path ? " " : "", path);
+	/* One piece of advice is enough. */
+	if (!len || e->message[len - 1] != '?') {
+		snprintf(message, sizeof(message), "%.*s", (int)(sizeof(message) - 96), e->message);
+		snprintf(e->message, sizeof(e->message), "%.*s; try 'vhostctl%s%s --help'",
+			 (int)(sizeof(message) - 96), message, *path ? " " : "", path);
+	}
 	return *path ? error_target(e, "%s", path) : -1;
 }
 
@@ -168,6 +141,12 @@ static int no_command(const struct context *ctx, struct error *e)
 	return usage_error(ctx, e);
 }
 
+/* Options that are commands of their own, whatever stands beside them. */
+static bool prints_itself(const struct context *ctx)
+{
+	return ctx->version || ctx->dump_options || ctx->dump_targets;
+}
+
 int command_parse(struct context *ctx, int argc, char **argv, struct error *e)
 {
 	const struct command *const *level = ctx->commands;
@@ -178,7 +157,7 @@ int command_parse(struct context *ctx, int argc, char **argv, struct error *e)
 			return -1;
 		if (ctx->command && !ctx->command->sub)
 			break;
-		if (ctx->version || ctx->dump_options || (ctx->help && argc == 0))
+		if (prints_itself(ctx) || (ctx->help && argc == 0))
 			return 0;
 		if (argc == 0)
 			return no_command(ctx, e);
@@ -192,7 +171,7 @@ int command_parse(struct context *ctx, int argc, char **argv, struct error *e)
 	}
 	ctx->argc = argc;
 	ctx->argv = argv;
-	if (ctx->help || ctx->version || ctx->dump_options)
+	if (ctx->help || prints_itself(ctx))
 		return 0;
 	return check_operands(ctx, e);
 }

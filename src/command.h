@@ -23,6 +23,7 @@ struct context {
 	int format;		/* enum format; never FORMAT_AUTO once a command runs */
 	int verbosity;		/* -1 with -q; counts the -v */
 	bool quiet, help, version, dump_options, dry_run;
+	const char *dump_targets;	/* what a target begins with; NULL: not asked for */
 	bool utf8;		/* what reads the text understands UTF-8 */
 	int width;		/* columns of the terminal; 0 when stdout is none */
 	FILE *out, *err;
@@ -77,5 +78,8 @@ int help_print(struct context *ctx, struct error *e);
 
 /* Every command and option, for tests and completion, on ctx->out. */
 int help_dump_options(struct context *ctx, struct error *e);
+
+/* What ctx->dump_targets can become, for completion, on ctx->out. */
+int targets_dump(struct context *ctx, struct error *e);
 
 #endif

@@ -74,6 +74,8 @@ static int run(struct context *ctx, int argc, char **argv, struct error *e)
 		return output_text(ctx, "vhostctl " VHOSTCTL_VERSION "\n", e);
 	if (ctx->dump_options)
 		return help_dump_options(ctx, e);
+	if (ctx->dump_targets)
+		return targets_dump(ctx, e);
 	return ctx->command->run(ctx, e);
 }
 

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "nearest.h"
 #include "util.h"
 
 /* Beyond any short option's character: what getopt_long returns for long ones. */
@@ -76,11 +77,25 @@ static bool ambiguous(const struct parser *p, const char *typed)
 	return n > 1;
 }
 
+/* The long option that who typed "--name" or "--name=value" may have meant; NULL for none. */
+static const char *nearest(const struct parser *p, const char *typed)
+{
+	_cleanup_free_ char *name = xstrdup(typed + strspn(typed, "-"));
+	const char *best = NULL;
+	size_t least = NEAREST_NONE;
+
+	name[strcspn(name, "=")] = '\0';
+	for (size_t i = 0; i < p->n_specs; i++)
+		best = nearest_of(name, best, p->specs[i]->name, &least);
+	return best;
+}
+
 /* Words for the option that getopt_long has just refused. */
 static int refused(const struct parser *p, int code, char *const argv[], struct error *e)
 {
 	const char *typed = argv[optind > 0 ? optind - 1 : 0];
 	int index = optopt ? find_index(p, optopt) : -1;
+	const char *near;
 
 	if (code == ':' && index >= 0)
 		return error_set(e, STATUS_USAGE, 0, NULL, "option --%s needs an argument %s",
@@ -90,8 +105,11 @@ static int refused(const struct parser *p, int code, char *const argv[], struct 
 				 p->specs[index]->name);
 	if (optopt)
 		return error_set(e, STATUS_USAGE, 0, NULL, "unknown option -%c", optopt);
-	return error_set(e, STATUS_USAGE, 0, NULL, "%s option %s",
-			 ambiguous(p, typed) ? "ambiguous" : "unknown", typed);
+	if (ambiguous(p, typed))
+		return error_set(e, STATUS_USAGE, 0, NULL, "ambiguous option %s", typed);
+	near = nearest(p, typed);
+	return error_set(e, STATUS_USAGE, 0, NULL, "unknown option %s%s%s%s", typed,
+			 near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
 }
 
 static int store(const struct option_spec *spec, void *base, const char *arg, struct error *e)

@@ -6,7 +6,7 @@ set -u
 BUILD=${BUILD:-build}
 MAKE=${MAKE:-make}
 JOBS=$(nproc)
-PARTS=(gcc clang scan tidy cppcheck shell man layers files)
+PARTS=(gcc clang scan tidy cppcheck shell man spec layers files)
 
 need() {
 	command -v "$1" >/dev/null && return
@@ -59,6 +59,14 @@ part_man() {
 	need mandoc mandoc && mandoc -T lint -W warning man/*.[1-8]
 }
 
+part_spec() {
+	need rpmlint rpmlint || return
+	local out
+	out=$(rpmlint --strict vhostctl.spec 2>&1) && grep -q ' 0 errors, 0 warnings,' <<<"$out" && return
+	echo "$out"
+	return 1
+}
+
 # forbid WHAT PATTERN FILE…: no file has the pattern
 forbid() {
 	local what=$1 pattern=$2
@@ -103,7 +111,7 @@ part_layers() {
 
 part_files() {
 	local rc=0 files
-	mapfile -t files < <(find src man tests completions .ci Makefile README -type f \
+	mapfile -t files < <(find src man tests completions .ci .rpmlintrc Makefile README vhostctl.spec -type f \
 		-not -path '*/uapi/*' -not -path 'tests/fuzz/corpus/*' 2>/dev/null | sort)
 	for f in "${files[@]}"; do
 		# The licence of a file without comments stands in COPYING.

@@ -57,7 +57,7 @@ check-unit: ## unit tests
 check-lab: ## the cases of tests/cases on KERNEL="6.12"
 check-matrix: ## the cases on 6.1, 6.12, 6.18 and 7.3
 check check-unit check-lab check-matrix:
-	@tests/deps.sh check
+	@$(if $(filter no,$(DEPS)),,tests/deps.sh check)
 	@$(MAKE) --no-print-directory -j"$$(nproc)" $(CHECK_NEEDS)
 	@BUILD='$(BUILD)' tests/run.sh $(CHECK_RUNS)
 check: CHECK_RUNS = $(RUN_UNIT) $(RUN_LAB)

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* --dump-targets: what a shell offers while a target is being typed. No thread is stopped for it. */
+#include <string.h>
+
+#include "command.h"
+#include "complete.h"
+#include "output.h"
+#include "scan.h"
+#include "source.h"
+#include "util.h"
+
+/* Of devices other than net and vsock, only the kernel tells which queues and workers there are. */
+static bool ask_kernel(struct state *s, const struct completions *found)
+{
+	struct selected one = { .vm = found->vm };
+	struct selection sel = { .items = &one, .n = 1 };
+	struct error e = ERROR_INIT;
+	struct snapshot snap;
+	bool merged;
+
+	if (!found->vm || !found->device || found->device->kind == DEVICE_NET ||
+	    found->device->kind == DEVICE_VSOCK || source_take(SOURCE_AUTO, s, &sel, &snap, &e) != 1)
+		return false;
+	merged = source_merge(&snap, found->vm, false, &e) == 0;
+	snapshot_free(&snap);
+	if (merged)
+		source_hide_unused(s, &sel);
+	return merged;
+}
+
+static int print(struct context *ctx, const struct completions *found, struct error *e)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	int rc, failed;
+
+	if (!f)
+		return error_errno(e, errno, "print", NULL);
+	for (size_t i = 0; i < found->n; i++)
+		fprintf(f, "%s\t%s\n", completion_kind_name(found->items[i].kind), found->items[i].text);
+	failed = ferror(f) | fclose(f);
+	rc = failed ? error_errno(e, ENOMEM, "print", NULL) : output_text(ctx, text, e);
+	free(text);
+	return rc;
+}
+
+int targets_dump(struct context *ctx, struct error *e)
+{
+	struct completions found = { 0 };
+	struct state s = { 0 };
+	int rc = scan_host(&s, e);
+
+	if (rc == 0) {
+		complete_target(&s, ctx->dump_targets, ctx->utf8, &found);
+		if (ask_kernel(&s, &found)) {
+			completions_free(&found);
+			complete_target(&s, ctx->dump_targets, ctx->utf8, &found);
+		}
+		rc = print(ctx, &found, e);
+	}
+	completions_free(&found);
+	state_free(&s);
+	return rc;
+}
