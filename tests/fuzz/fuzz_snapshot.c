@@ -7,6 +7,7 @@
 #include <linux/sched.h>
 
 #include "fuzz.h"
+#include "cut.h"
 #include "json.h"
 #include "snapshot.h"
 
@@ -103,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snapshot_merge(&snap, vm);
 	for (size_t i = 0; i < vm->n_devices; i++) {
 		check_device(&vm->devices[i]);
-		snapshot_hide_unused(&vm->devices[i]);
+		device_hide_unused(&vm->devices[i]);
 	}
 	text = json_state(&s, false);
 	json = text ? json_loads(text, 0, NULL) : NULL;

@@ -3,7 +3,6 @@
  * TARGET and values as people type them. Lines: the names of two VMs, a tap's name, then one text, which is
  * taken as a target, a time, a list of numbers and a list of cpus.
  */
-#include "affinity.h"
 #include "fuzz.h"
 #include "target.h"
 #include "value.h"
@@ -78,7 +77,7 @@ static void values(const char *text)
 	check_error(value_parse_usecs(text, &usecs, &e), &e);
 	e = ERROR_INIT;
 	if (ranges_parse(text, &r, &e) == 0) {
-		_cleanup_free_ char *again = affinity_text(&r);
+		_cleanup_free_ char *again = ranges_text(&r);
 		struct ranges same = { 0 };
 
 		check_ranges(&r);
