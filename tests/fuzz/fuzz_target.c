@@ -3,6 +3,7 @@
  * TARGET and values as people type them. Lines: the names of two VMs, a tap's name, then one text, which is
  * taken as a target, a time, a list of numbers and a list of cpus.
  */
+#include "affinity.h"
 #include "fuzz.h"
 #include "target.h"
 #include "value.h"
