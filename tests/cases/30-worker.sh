@@ -261,6 +261,22 @@ test_a_stopped_vm() {
 	expect_eq "number of threads" "$(thread_count "$vm1")" 4
 }
 
+# Tasks of the process or kernel threads: what the scheduler knows of them is said of both.
+test_scheduling_facts() {
+	local tid
+	for tid in $(vhost_threads "$vm1"); do
+		ctl list vm1
+		expect_json ".vms[0].worker_threads[] | select(.tid == $tid) | [.policy, .nice, .cpus, .cgroup, .cpu_ns > 0, .remark]" \
+			"[\"other\",0,\"$(sed -n 's/^Cpus_allowed_list:\t//p' "/proc/$tid/status")\",\"$(sed -n 's/^0:://p' "/proc/$tid/cgroup")\",true,null]"
+	done
+	renice -n 5 -p "$tid" >/dev/null
+	at_exit renice -n 0 -p "$tid"
+	chrt --batch -p 0 "$tid"
+	at_exit chrt --other -p 0 "$tid"
+	ctl list vm1
+	expect_json ".vms[0].worker_threads[] | select(.tid == $tid) | [.policy, .nice]" '["batch",5]'
+}
+
 test_graph() {
 	command -v dot >/dev/null || skip "no Graphviz"
 	ctl show --dot vm1
