@@ -75,8 +75,8 @@ const struct command cmd_worker_free = {
 	.name = "free",
 	.operands = "TARGET [ID...]",
 	.summary = "free workers that serve no queue",
-	.details = "Of several, each that can be freed is; "
-		   "those that were refused are told, with the reason.",
+	.details = "Of several, each that can be freed is; those that were refused are told, with the\n"
+		   "reason.",
 	.min_operands = 1,
 	.max_operands = -1,
 	.changes = true,

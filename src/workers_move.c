@@ -79,11 +79,20 @@ static bool any_begun(const struct ops *ops)
 	return false;
 }
 
+static bool all_done(const struct vhost_op *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!items[i].done)
+			return false;
+	return true;
+}
+
 int make_moves(struct session *s, const struct move *moves, size_t n, struct ops *after,
 	       struct error *e)
 {
 	struct ops ops = { 0 };
 	int ret, ran;
+	bool whole;
 
 	for (size_t i = 0; i < n; i++) {
 		ops_add(&ops, s, VHOST_WORKER_ATTACH, moves[i].queue, moves[i].to, true);
@@ -93,13 +102,14 @@ int make_moves(struct session *s, const struct move *moves, size_t n, struct ops
 		*ARRAY_ADD(ops.items, ops.n) = after->items[i];
 	ran = ops_run(s, OWNER_THREAD_HELPER, &ops, e);
 	ret = ran;
-	/* What failed after the last of them does not undo them. */
-	if (ran == 0 || (n && ops.items[2 * n - 1].done))
+	whole = all_done(ops.items + 2 * n, ops.n - 2 * n);
+	/* What failed after the last of them was read back does not undo them. */
+	if (ran == 0 || (n && all_done(ops.items, 2 * n)))
 		ret = check_moves(&ops, moves, n, e);
 	if (ret < 0 && any_begun(&ops))
 		put_back(s, moves, n, e);
 	for (size_t i = 0; after && i < after->n; i++)
 		after->items[i] = ops.items[2 * n + i];
 	free(ops.items);
-	return ret == 0 && ran < 0 ? 1 : ret;
+	return ret == 0 && !whole ? 1 : ret;
 }
