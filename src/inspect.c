@@ -208,18 +208,6 @@ static void group_workers(struct device *d)
 	d->workers_known = true;
 }
 
-static void copy_thread(struct worker *w, const struct worker *thread)
-{
-	w->tid = thread->tid;
-	memcpy(w->comm, thread->comm, sizeof(w->comm));
-	w->mode = thread->mode;
-	w->cpus = thread->cpus ? xstrdup(thread->cpus) : NULL;
-	memcpy(w->policy, thread->policy, sizeof(w->policy));
-	w->nice = thread->nice;
-	w->cgroup = thread->cgroup ? xstrdup(thread->cgroup) : NULL;
-	w->cpu_ns = thread->cpu_ns;
-}
-
 /*
  * All workers of a VM have the same name, so a thread is known to be a device's only
  * when there is one of each: one device, one worker, one thread.
@@ -230,7 +218,8 @@ static void pair_sole_thread(struct vm *vm)
 
 	if (vm->n_devices != 1 || vm->n_threads != 1 || d->n_workers != 1)
 		return;
-	copy_thread(&d->workers[0], &vm->threads[0]);
+	worker_copy_thread(&d->workers[0], &vm->threads[0]);
+	d->workers[0].mode = vm->threads[0].mode;
 	for (size_t i = 0; i < d->n_queues; i++)
 		d->queues[i].worker_tid = vm->threads[0].tid;
 }

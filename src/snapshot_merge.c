@@ -99,17 +99,6 @@ static void fill_queues(struct device *d, const struct snapshot_device *sd)
 
 /* ---- workers ---- */
 
-static void copy_thread(struct worker *w, const struct worker *thread)
-{
-	w->tid = thread->tid;
-	memcpy(w->comm, thread->comm, sizeof(w->comm));
-	w->cpus = thread->cpus ? xstrdup(thread->cpus) : NULL;
-	memcpy(w->policy, thread->policy, sizeof(w->policy));
-	w->nice = thread->nice;
-	w->cgroup = thread->cgroup ? xstrdup(thread->cgroup) : NULL;
-	w->cpu_ns = thread->cpu_ns;
-}
-
 /* The thread as /proc shows it, from the VM's list or, if it is not there, added to it. */
 static const struct worker *find_thread(struct vm *vm, int64_t tid, enum worker_mode mode)
 {
@@ -157,7 +146,7 @@ static void fill_worker(struct vm *vm, struct device *d, const struct snap_worke
 	w->attachments = w->attachments_known ? (unsigned int)r->attached : 0;
 	thread = r->tid == SNAP_ABSENT ? NULL : find_thread(vm, r->tid, w->mode);
 	if (thread)
-		copy_thread(w, thread);
+		worker_copy_thread(w, thread);
 	for (size_t i = 0; i < d->n_queues; i++)
 		if (d->queues[i].worker_id == w->id)
 			*ARRAY_ADD(w->queues, w->n_queues) = d->queues[i].index;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util.h"
+
 static void workers_free(struct worker *workers, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -82,6 +84,17 @@ void changes_free(struct changes *c)
 	free(c->items);
 	free(c->errors);
 	memset(c, 0, sizeof(*c));
+}
+
+void worker_copy_thread(struct worker *w, const struct worker *thread)
+{
+	w->tid = thread->tid;
+	memcpy(w->comm, thread->comm, sizeof(w->comm));
+	w->cpus = thread->cpus ? xstrdup(thread->cpus) : NULL;
+	memcpy(w->policy, thread->policy, sizeof(w->policy));
+	w->nice = thread->nice;
+	w->cgroup = thread->cgroup ? xstrdup(thread->cgroup) : NULL;
+	w->cpu_ns = thread->cpu_ns;
 }
 
 const char *device_kind_name(enum device_kind kind)

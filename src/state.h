@@ -207,6 +207,9 @@ void device_free(struct device *d);
 void tap_free(struct tap *t);
 void changes_free(struct changes *c);
 
+/* What the scheduler tells of @thread, into @w, which has none of it yet. */
+void worker_copy_thread(struct worker *w, const struct worker *thread);
+
 const char *device_kind_name(enum device_kind kind);	/* "net" */
 const char *worker_mode_name(enum worker_mode mode);	/* "task"; NULL if unknown */
 /* What an operator should know of how @w runs beside its VM; NULL: nothing. */
