@@ -107,6 +107,11 @@ soak: all fixtures ## MINUTES=10 of random commands against a model, on KERNEL="
 	@cat $(BUILD)/lab/$(lastword $(or $(KERNEL),7.3))/soak.txt
 .PHONY: soak
 
+coverage: ## lines of src/ that the unit tests and, on KERNEL=7.3, the cases run
+	@tests/deps.sh check
+	@MAKE='$(MAKE)' BUILD=$(abspath $(BUILD)) tests/coverage/coverage.sh $(or $(firstword $(KERNEL)),7.3) $(CASES)
+.PHONY: coverage
+
 # Failing system calls: tests/faults/faults runs a command and makes its calls fail, one a run.
 $(BUILD)/tests/faults: $(wildcard tests/faults/*.[ch]) $(BUILD)/flags
 	@mkdir -p $(@D)
