@@ -76,7 +76,8 @@ static bool search_present(struct search *s, uint64_t start, uint64_t end)
 
 		if (n > ARRAY_SIZE(entries))
 			n = ARRAY_SIZE(entries);
-		got = pread(s->pagemap, entries, n * sizeof(*entries), (off_t)(at / s->page * sizeof(*entries)));
+		got = pread(s->pagemap, entries, n * sizeof(*entries),
+			    (off_t)(at / s->page * sizeof(*entries)));
 		if (got != (ssize_t)(n * sizeof(*entries)))
 			break;
 		for (uint64_t i = 0; i < n; i++) {
