@@ -118,11 +118,15 @@ $(BUILD)/tests/faults: $(wildcard tests/faults/*.[ch]) $(BUILD)/flags
 	$(say)
 	$(Q)$(CC) -D_GNU_SOURCE $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c,$^) -ljansson
 
+check-faults-native: all fixtures $(BUILD)/tests/poke ## the same of what this machine's own kernel has, all faults
+	@BUILD=$(BUILD) FAULTS_SHARE=1 tests/unit/test_faults.sh
+check check-unit: CHECK_NEEDS += $(BUILD)/tests/poke
+
 check-faults: all fixtures ## each system call of each command fails once; KERNEL="7.3", FAULTS_SHARE=n: one fault in n
 	@FAULTS_SHARE=$(or $(FAULTS_SHARE),1) LAB_PASS="FAULTS_SHARE T_ONLY" BUILD=$(BUILD) \
 		tests/run.sh --lab "$(or $(KERNEL),7.3)" tests/faults/faults.sh; rc=$$?; \
 		cat $(BUILD)/lab/$(lastword $(or $(KERNEL),7.3))/faults.txt; exit $$rc
-.PHONY: check-faults
+.PHONY: check-faults check-faults-native
 
 fixtures: $(FIXTURES) $(ROUNDS) $(BUILD)/tests/faults ## build the fixtures of the tests
 .PHONY: fixtures
