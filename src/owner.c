@@ -7,14 +7,12 @@
 #include "owner.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "owner_allow.h"
+#include "owner_child.h"
 #include "owner_plan.h"
 #include "owner_thread.h"
 #include "owner_trace.h"
@@ -82,22 +80,6 @@ static int explain(const struct owner_shared *s, pid_t pid, struct error *e)
 			 words[s->outcome].why);
 }
 
-/* Wait for the child; end it when it is late. */
-static void supervise(pid_t child, int deadline_ms)
-{
-	int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
-	struct pollfd p = { .fd = pidfd, .events = POLLIN };
-	bool late = pidfd < 0 || poll(&p, 1, deadline_ms) <= 0;
-
-	/* Without a pidfd its own timer, of LIFETIME_SECS, has to do. */
-	if (late && pidfd >= 0)
-		kill(child, SIGKILL);
-	if (pidfd >= 0)
-		close(pidfd);
-	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		;
-}
-
 static int trace_thread(const struct owner_plan *plan, pid_t tid, struct owner_shared *shared,
 			struct error *e)
 {
@@ -112,7 +94,7 @@ static int trace_thread(const struct owner_plan *plan, pid_t tid, struct owner_s
 	if (child == 0)
 		owner_trace(plan, tid, shared);
 	if (child > 0)
-		supervise(child, plan->slow_calls ? SLOW_CHILD_DEADLINE_MS : CHILD_DEADLINE_MS);
+		owner_child_wait(child, plan->slow_calls ? SLOW_CHILD_DEADLINE_MS : CHILD_DEADLINE_MS);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	return child < 0 ? error_errno(e, errno, "start the tracer", NULL) : 0;
 }

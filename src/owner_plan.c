@@ -5,36 +5,19 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "owner_code.h"
 #include "procfs.h"
 #include "state.h"
 #include "util.h"
 
 #define MAPS_MAX (64u << 20)
 #define STATUS_MAX 65536
-#define TEXT_CHUNK (1u << 20)
-#define TEXT_OVERLAP 16		/* longer than any gadget */
-#define TEXT_MAX (256u << 20)	/* of code looked through; libc comes first and has it all */
 
 static const char *const operation = "run a call in the VM's context";
 
 static bool path_is(const struct proc_map *m, const char *path)
 {
 	return m->path_len == strlen(path) && !memcmp(m->path, path, m->path_len);
-}
-
-static bool is_libc(const struct proc_map *m)
-{
-	static const char *const marks[] = { "/libc.so", "/libc-", "/ld-musl-" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
-		if (memmem(m->path, m->path_len, marks[i], strlen(marks[i])))
-			return true;
-	return false;
-}
-
-static bool is_code(const struct proc_map *m)
-{
-	return m->read && m->exec && !m->write && !path_is(m, "[vsyscall]");
 }
 
 static void note_stack(const struct proc_map *m, struct owner_plan *plan)
@@ -46,64 +29,6 @@ static void note_stack(const struct proc_map *m, struct owner_plan *plan)
 	else
 		*ARRAY_ADD(plan->stacks, plan->n_stacks) =
 			(struct owner_range){ m->start, m->end };
-}
-
-/* Looks through one mapping; false when there is no use looking on. */
-static bool search_map(int mem, const struct proc_map *m, unsigned char *buf, size_t *budget,
-		       struct arch_gadgets *g)
-{
-	uint64_t at = m->start;
-
-	while (at < m->end && *budget) {
-		size_t want = m->end - at < TEXT_CHUNK ? m->end - at : TEXT_CHUNK;
-		ssize_t got = pread(mem, buf, want, (off_t)at);
-
-		if (got <= 0)
-			return true;
-		*budget -= (size_t)got < *budget ? (size_t)got : *budget;
-		if (arch_find_gadgets(buf, (size_t)got, at, g))
-			return false;
-		if ((size_t)got <= TEXT_OVERLAP)
-			return true;
-		/* The next piece starts a little before this one's end: nothing falls between. */
-		at += (size_t)got == m->end - at ? (size_t)got : (size_t)got - TEXT_OVERLAP;
-	}
-	return *budget > 0;
-}
-
-static int find_code(int proc_fd, const struct proc_text *maps, struct owner_plan *plan,
-		     struct error *e)
-{
-	_cleanup_close_ int mem = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
-	_cleanup_free_ unsigned char *buf = xcalloc(1, TEXT_CHUNK);
-	size_t budget = TEXT_MAX;
-
-	if (mem < 0)
-		return error_errno(e, errno, operation,
-				   "its memory cannot be read: root (CAP_SYS_PTRACE) is needed, and "
-				   "kernel.yama.ptrace_scope below 3");
-	for (int pass = 0; pass < 2; pass++) {
-		const char *line;
-		size_t pos = 0, len;
-
-		while ((line = proc_next_line(maps->data, maps->len, &pos, &len))) {
-			struct proc_map m;
-
-			if (proc_parse_map(line, len, &m) < 0 || !is_code(&m) ||
-			    is_libc(&m) != (pass == 0))
-				continue;
-			if (!search_map(mem, &m, buf, &budget, &plan->gadgets))
-				pass = 2;
-			if (pass == 2)
-				break;
-		}
-	}
-	if (plan->gadgets.syscall && plan->gadgets.sigreturn)
-		return 0;
-	return error_set(e, STATUS_UNSUPPORTED, 0, operation,
-			 "its code has no %s instruction sequence to borrow (its C library is an "
-			 "unusual one); this VM cannot be tuned while it runs",
-			 plan->gadgets.syscall ? "rt_sigreturn" : "system call");
 }
 
 int owner_plan_read(int proc_fd, struct owner_plan *plan, struct error *e)
@@ -120,7 +45,7 @@ int owner_plan_read(int proc_fd, struct owner_plan *plan, struct error *e)
 		if (proc_parse_map(line, len, &m) == 0)
 			note_stack(&m, plan);
 	}
-	return find_code(proc_fd, &maps, plan, e);
+	return owner_code_find(proc_fd, &maps, &plan->gadgets, e);
 }
 
 void owner_plan_free(struct owner_plan *plan)

@@ -6,7 +6,7 @@ set -u
 BUILD=${BUILD:-build}
 MAKE=${MAKE:-make}
 JOBS=$(nproc)
-PARTS=(gcc clang scan tidy cppcheck shell man spec layers files)
+PARTS=(gcc clang scan tidy cppcheck shell ok man spec layers files)
 
 need() {
 	command -v "$1" >/dev/null && return
@@ -54,6 +54,9 @@ part_shell() {
 	grep -rlE '^#!/bin/(ba)?sh|^# shellcheck shell=' tests .ci completions 2>/dev/null |
 		sort | xargs shellcheck -x
 }
+
+# In "ok NAME $(…)" the status that counts would be the substitution's.
+part_ok() { forbid 'use ok_if $?' '^[[:blank:]]*ok .*\$\(' tests/unit/*.sh; }
 
 part_man() {
 	need mandoc mandoc && mandoc -T lint -W warning man/*.[1-8]

@@ -95,8 +95,8 @@ $(ROUNDS): $(BUILD)/tests/%: tests/fixture/%.c $(LIB_OBJS)
 # Hostile VMs: a process that passes for one and misbehaves.
 $(BUILD)/tests/hostile: $(wildcard tests/hostile/*.[ch]) $(BUILD)/flags
 
-check-hostile: all fixtures ## hostile VMs, on KERNEL="6.1 6.12 7.3"; HOSTILE_ROUNDS=5
-	@HOSTILE_ROUNDS=$(or $(HOSTILE_ROUNDS),5) LAB_PASS=HOSTILE_ROUNDS BUILD=$(BUILD) \
+check-hostile: all fixtures ## hostile VMs, on KERNEL="6.1 6.12 7.3"; HOSTILE_ROUNDS=2
+	@HOSTILE_ROUNDS=$(or $(HOSTILE_ROUNDS),2) LAB_PASS="HOSTILE_ROUNDS T_ONLY" BUILD=$(BUILD) \
 		tests/run.sh --lab "$(or $(KERNEL),6.1 6.12 7.3)" tests/hostile/hostile.sh
 .PHONY: check-hostile
 
@@ -107,17 +107,26 @@ soak: all fixtures ## MINUTES=10 of random commands against a model, on KERNEL="
 	@cat $(BUILD)/lab/$(lastword $(or $(KERNEL),7.3))/soak.txt
 .PHONY: soak
 
+coverage: ## lines of src/ that the unit tests and, on KERNEL=7.3, the cases run
+	@tests/deps.sh check
+	@MAKE='$(MAKE)' BUILD=$(abspath $(BUILD)) tests/coverage/coverage.sh $(or $(firstword $(KERNEL)),7.3) $(CASES)
+.PHONY: coverage
+
 # Failing system calls: tests/faults/faults runs a command and makes its calls fail, one a run.
 $(BUILD)/tests/faults: $(wildcard tests/faults/*.[ch]) $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say)
 	$(Q)$(CC) -D_GNU_SOURCE $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c,$^) -ljansson
 
+check-faults-native: all fixtures $(BUILD)/tests/poke ## the same of what this machine's own kernel has, all faults
+	@BUILD=$(BUILD) FAULTS_SHARE=1 tests/unit/test_faults.sh
+check check-unit: CHECK_NEEDS += $(BUILD)/tests/poke
+
 check-faults: all fixtures ## each system call of each command fails once; KERNEL="7.3", FAULTS_SHARE=n: one fault in n
-	@FAULTS_SHARE=$(or $(FAULTS_SHARE),1) LAB_PASS=FAULTS_SHARE BUILD=$(BUILD) \
+	@FAULTS_SHARE=$(or $(FAULTS_SHARE),1) LAB_PASS="FAULTS_SHARE T_ONLY" BUILD=$(BUILD) \
 		tests/run.sh --lab "$(or $(KERNEL),7.3)" tests/faults/faults.sh; rc=$$?; \
 		cat $(BUILD)/lab/$(lastword $(or $(KERNEL),7.3))/faults.txt; exit $$rc
-.PHONY: check-faults
+.PHONY: check-faults check-faults-native
 
 fixtures: $(FIXTURES) $(ROUNDS) $(BUILD)/tests/faults ## build the fixtures of the tests
 .PHONY: fixtures

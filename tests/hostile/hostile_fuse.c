@@ -18,14 +18,20 @@
 
 static int fuse;
 
-static void answer(const struct fuse_in_header *in, const void *body, size_t size)
+static void answer_error(const struct fuse_in_header *in, int error, const void *body, size_t size)
 {
 	char buf[512];
-	struct fuse_out_header out = { .len = (uint32_t)(sizeof(out) + size), .unique = in->unique };
+	struct fuse_out_header out = { .len = (uint32_t)(sizeof(out) + size), .error = -error,
+				       .unique = in->unique };
 
 	memcpy(buf, &out, sizeof(out));
 	memcpy(buf + sizeof(out), body, size);
 	need(write(fuse, buf, out.len), "fuse: answer");
+}
+
+static void answer(const struct fuse_in_header *in, const void *body, size_t size)
+{
+	answer_error(in, 0, body, size);
 }
 
 static struct fuse_attr attr_of(uint64_t node)
@@ -63,8 +69,12 @@ static void serve_one(const struct fuse_in_header *in)
 		answer(in, &out, sizeof(out));
 		break;
 	}
-	default:	/* FUSE_READ, above all */
+	case FUSE_READ:		/* this is what never gets one */
+	case FUSE_FORGET:
+	case FUSE_BATCH_FORGET:
 		break;
+	default:
+		answer_error(in, ENOSYS, "", 0);
 	}
 }
 
@@ -98,6 +108,8 @@ void run_fuse(void)
 	need(fd, "/mnt/libc.so.6");
 	if (mmap(NULL, FILE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
+	/* A file that is still open asks us when it is closed, and who ends cannot answer. */
+	close(fd);
 	vhost_open();
 	start_thread(rest);
 	ready(getpid());

@@ -2,7 +2,7 @@
 /*
  * poke PID FD VALUE: the owner context alone: sets queue 1's busy-loop timeout through any file of a process.
  * One that is no vhost device answers ENOTTY, which will do: so the kill test runs natively too, on any
- * kernel, at full speed and with whatever registers the CPU has.
+ * kernel, at full speed and with whatever registers the CPU has. For tests/faults it speaks as vhostctl does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +24,8 @@ int main(int argc, char **argv)
 	char path[32];
 	int pid, proc_fd, pidfd;
 
+	/* As main() of vhostctl does first: from here on calls may be made to fail. */
+	close(open("/dev/null", O_RDONLY | O_CLOEXEC));
 	if (argc != 4)
 		return 2;
 	pid = atoi(argv[1]);
@@ -35,15 +37,19 @@ int main(int argc, char **argv)
 	pidfd = syscall(SYS_pidfd_open, pid, 0);
 	call.held_fd = syscall(SYS_pidfd_getfd, pidfd, call.fd, 0);
 	if (proc_fd < 0 || pidfd < 0 || call.held_fd < 0) {
-		perror("poke");
+		fprintf(stderr, "vhostctl: poke: %s\n", strerror(errno));
 		return 1;
 	}
 	if (owner_run(pid, proc_fd, OWNER_THREAD_ANY, &call, 1, NULL, &e)) {
-		fprintf(stderr, "poke: %s: %s\n", e.operation, e.message);
+		fprintf(stderr, "vhostctl: poke: %s: %s\n", e.operation, e.message);
 		return 1;
 	}
 	if (call.result != 0 && call.result != -ENOTTY) {
-		fprintf(stderr, "poke: result %ld\n", call.result);
+		fprintf(stderr, "vhostctl: poke: result %ld\n", call.result);
+		return 1;
+	}
+	if (puts("{}") < 0 || fflush(stdout)) {
+		fprintf(stderr, "vhostctl: poke: write standard output: %s\n", strerror(errno));
 		return 1;
 	}
 	return 0;

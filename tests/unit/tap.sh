@@ -8,10 +8,14 @@ VHOSTCTL=$BUILD/vhostctl
 TAP_COUNT=0
 TAP_FAILED=0
 
-# ok NAME [MESSAGE…]: by the status of the command before; the message is shown on failure
+# ok NAME [MESSAGE…]: by the status of the command before; the message is shown on failure. With $(…) in
+# one of them, that would be the command before: ok_if $? NAME MESSAGE…
 ok() {
 	# shellcheck disable=SC2319 # a condition's status too
-	set -- "$?" "$@"
+	ok_if "$?" "$@"
+}
+
+ok_if() {
 	local status=$1 name=$2
 	shift 2
 	TAP_COUNT=$((TAP_COUNT + 1))
