@@ -20,6 +20,7 @@ static const struct command *const commands[] = {
 	&cmd_busyloop,
 	&cmd_worker,
 	&cmd_coalesce,
+	&cmd_stat,
 	&cmd_check,
 	&cmd_help,
 	NULL,
