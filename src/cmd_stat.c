@@ -92,7 +92,8 @@ static int draw(struct run *r, const struct rates *rates, struct error *e)
 	return live_draw(&r->live, text) ? error_errno(e, errno, "write standard output", NULL) : 0;
 }
 
-static int write_rates(struct run *r, const struct sample *from, const struct sample *to, struct error *e)
+static int write_rates(struct run *r, const struct stat_sample *from, const struct stat_sample *to,
+		       struct error *e)
 {
 	struct rates_style style = { .utf8 = r->ctx->utf8, .width = r->o->output ? 0 : r->ctx->width };
 	struct rates rates;
@@ -110,7 +111,7 @@ static int write_rates(struct run *r, const struct sample *from, const struct sa
 }
 
 /* With -v, what the first sample came to. */
-static void tell(struct run *r, const struct sample *first)
+static void tell(struct run *r, const struct stat_sample *first)
 {
 	output_source(r->ctx, &first->state, &r->sampler.why);
 	for (size_t i = 0; i < first->state.n_vms; i++)
@@ -119,9 +120,9 @@ static void tell(struct run *r, const struct sample *first)
 }
 
 /* Counters are as they are at once; only more than one document can tell how far rings have come. */
-static int metrics(struct run *r, const struct sample *first, struct error *e)
+static int metrics(struct run *r, const struct stat_sample *first, struct error *e)
 {
-	struct sample now = { 0 };
+	struct stat_sample now = { 0 };
 	int64_t next = clock_ns();
 	int ret = write_out(r, openmetrics(first, r->count == 1 ? NULL : first), e);
 
@@ -138,13 +139,13 @@ static int metrics(struct run *r, const struct sample *first, struct error *e)
 	return ret;
 }
 
-static int rates(struct run *r, struct sample *last, struct error *e)
+static int rates(struct run *r, struct stat_sample *last, struct error *e)
 {
 	int64_t next = clock_ns();
 	int ret = 0;
 
 	for (uint64_t n = 0; ret == 0 && !r->closed && (!r->count || n < r->count); n++) {
-		struct sample now = { 0 };
+		struct stat_sample now = { 0 };
 
 		next += r->interval_ns;
 		if (sampler_wait(&r->sampler, next, &r->stopper))
@@ -160,7 +161,7 @@ static int rates(struct run *r, struct sample *last, struct error *e)
 
 static int sample(struct run *r, struct error *e)
 {
-	struct sample first;
+	struct stat_sample first;
 	int ret;
 
 	if (sampler_take(&r->sampler, &first, e))

@@ -268,7 +268,7 @@ static const struct family families[] = {
 	  tap_tx_dropped },
 };
 
-static const struct vm_count *count_of(const struct sample *s, const struct vm *vm)
+static const struct vm_count *count_of(const struct stat_sample *s, const struct vm *vm)
 {
 	for (size_t i = 0; s && i < s->state.n_vms; i++)
 		if (s->state.vms[i].pid == vm->pid && s->state.vms[i].start_time == vm->start_time)
@@ -276,8 +276,8 @@ static const struct vm_count *count_of(const struct sample *s, const struct vm *
 	return NULL;
 }
 
-static void write_family(FILE *f, const struct family *family, const struct sample *s,
-			 const struct sample *rings)
+static void write_family(FILE *f, const struct family *family, const struct stat_sample *s,
+			 const struct stat_sample *rings)
 {
 	char name[64];
 
@@ -294,7 +294,7 @@ static void write_family(FILE *f, const struct family *family, const struct samp
 	}
 }
 
-char *openmetrics(const struct sample *s, const struct sample *rings)
+char *openmetrics(const struct stat_sample *s, const struct stat_sample *rings)
 {
 	char *text = NULL;
 	size_t len;

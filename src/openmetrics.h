@@ -6,6 +6,6 @@
 #include "sample.h"
 
 /* @rings: how far rings have come since @rings was taken, as a counter; NULL: without. To be freed. */
-char *openmetrics(const struct sample *s, const struct sample *rings);
+char *openmetrics(const struct stat_sample *s, const struct stat_sample *rings);
 
 #endif

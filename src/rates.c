@@ -393,7 +393,7 @@ static void make_vm(const struct pair *p, struct vm_rate *r)
 	copy_errors(&r->errors, &r->n_errors, p->vm->errors, p->vm->n_errors);
 }
 
-static const struct vm *same_vm(const struct sample *s, const struct vm *vm, size_t *index)
+static const struct vm *same_vm(const struct stat_sample *s, const struct vm *vm, size_t *index)
 {
 	for (*index = 0; *index < s->state.n_vms; ++*index)
 		if (s->state.vms[*index].pid == vm->pid && s->state.vms[*index].start_time == vm->start_time)
@@ -401,7 +401,7 @@ static const struct vm *same_vm(const struct sample *s, const struct vm *vm, siz
 	return NULL;
 }
 
-void rates_make(const struct sample *from, const struct sample *to, struct rates *r)
+void rates_make(const struct stat_sample *from, const struct stat_sample *to, struct rates *r)
 {
 	*r = (struct rates){ .source = to->state.source, .time = to->time,
 			     .seconds = (double)(to->at_ns - from->at_ns) / 1e9 };

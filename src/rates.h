@@ -83,7 +83,7 @@ struct rates {
 };
 
 /* VMs that are in both; what is in one only has no rates. */
-void rates_make(const struct sample *from, const struct sample *to, struct rates *r);
+void rates_make(const struct stat_sample *from, const struct stat_sample *to, struct rates *r);
 void rates_free(struct rates *r);
 
 /*

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-void sample_free(struct sample *s)
+void sample_free(struct stat_sample *s)
 {
 	for (size_t i = 0; s->counts && i < s->state.n_vms; i++) {
 		free(s->counts[i].threads);
@@ -12,5 +12,5 @@ void sample_free(struct sample *s)
 	}
 	free(s->counts);
 	state_free(&s->state);
-	*s = (struct sample){ 0 };
+	*s = (struct stat_sample){ 0 };
 }

@@ -33,7 +33,7 @@ struct vm_count {
 	int64_t *tap_at_ns;		/* when each of the VM's taps was read; UNKNOWN: not */
 };
 
-struct sample {
+struct stat_sample {
 	int64_t at_ns;
 	double time;			/* seconds since 1970 */
 	int64_t ticks_per_s;
@@ -41,6 +41,6 @@ struct sample {
 	struct vm_count *counts;	/* as many as state.n_vms */
 };
 
-void sample_free(struct sample *s);
+void sample_free(struct stat_sample *s);
 
 #endif

@@ -312,11 +312,11 @@ static int read_state(struct sampler *s, struct state *state, struct error *e)
 	return ret;
 }
 
-int sampler_take(struct sampler *s, struct sample *out, struct error *e)
+int sampler_take(struct sampler *s, struct stat_sample *out, struct error *e)
 {
 	struct timespec now;
 
-	*out = (struct sample){ .ticks_per_s = sysconf(_SC_CLK_TCK) };
+	*out = (struct stat_sample){ .ticks_per_s = sysconf(_SC_CLK_TCK) };
 	if (read_state(s, &out->state, e)) {
 		state_free(&out->state);
 		return -1;

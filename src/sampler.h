@@ -55,7 +55,7 @@ int sampler_open(struct sampler *s, const char *text, enum source want, struct e
 void sampler_close(struct sampler *s);
 
 /* STATUS_NOT_FOUND when a VM that was named is gone. A part that cannot be read has its own error. */
-int sampler_take(struct sampler *s, struct sample *out, struct error *e);
+int sampler_take(struct sampler *s, struct stat_sample *out, struct error *e);
 
 /* Settings have changed: without a snapshot, the owner is asked again for the next sample. */
 void sampler_forget(struct sampler *s);

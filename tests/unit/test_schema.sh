@@ -15,6 +15,9 @@ read -ra kinds <<<"state state state state state state state state state state c
 out=$("$BUILD/unit/test_json" --print | validate "${kinds[@]}")
 ok "all sample documents are valid" "$out"
 
+out=$("$BUILD/unit/test_rates" --print | validate rates)
+ok "sample rates are valid" "$out"
+
 # refused NAME KIND DOCUMENT
 refused() {
 	local out
