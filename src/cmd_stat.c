@@ -123,8 +123,12 @@ static void tell(struct run *r, const struct stat_sample *first)
 static int metrics(struct run *r, const struct stat_sample *first, struct error *e)
 {
 	struct stat_sample now = { 0 };
+	struct ring_bases rings = { 0 };
 	int64_t next = clock_ns();
-	int ret = write_out(r, openmetrics(first, r->count == 1 ? NULL : first), e);
+	int ret;
+
+	ring_bases_update(&rings, first);
+	ret = write_out(r, openmetrics(first, r->count == 1 ? NULL : &rings), e);
 
 	for (uint64_t n = 1; ret == 0 && !r->closed && n != r->count; n++) {
 		next += r->interval_ns;
@@ -132,9 +136,12 @@ static int metrics(struct run *r, const struct stat_sample *first, struct error 
 			break;
 		sample_free(&now);
 		ret = sampler_take(&r->sampler, &now, e);
-		if (ret == 0)
-			ret = write_out(r, openmetrics(&now, first), e);
+		if (ret == 0) {
+			ring_bases_update(&rings, &now);
+			ret = write_out(r, openmetrics(&now, &rings), e);
+		}
 	}
+	ring_bases_free(&rings);
 	sample_free(&now);
 	return ret;
 }

@@ -53,6 +53,7 @@ extern const struct command cmd_worker;
 extern const struct command cmd_coalesce;
 extern const struct command cmd_check;
 extern const struct command cmd_stat;
+extern const struct command cmd_trial;
 
 /* Options that every command takes, before or after its name. */
 extern const struct option_spec global_options[];

@@ -21,6 +21,7 @@ static const struct command *const commands[] = {
 	&cmd_worker,
 	&cmd_coalesce,
 	&cmd_stat,
+	&cmd_trial,
 	&cmd_check,
 	&cmd_help,
 	NULL,

@@ -13,7 +13,8 @@
 struct place {
 	FILE *f;
 	const struct vm *vm;
-	const struct vm_count *count, *rings;	/* rings: of the sample that they count from; or NULL */
+	const struct vm_count *count;
+	const struct ring_bases *rings;
 	int64_t ticks_per_s;
 	const char *name;	/* of the series that is written */
 };
@@ -186,21 +187,12 @@ static void queue_busyloop(const struct place *p)
 	each_queue(p, busyloop);
 }
 
-static const struct ring_total *ring_of(const struct vm_count *c, const struct ring_count *like)
-{
-	for (size_t i = 0; i < c->n_rings; i++)
-		if (c->rings[i].fd == like->fd && c->rings[i].index == like->index)
-			return &c->rings[i].total;
-	return NULL;
-}
-
-/* A ring in doubt, or one that was replaced, has no series any more: better none than a wrong one. */
+/* A ring in doubt has no number this time, and begins anew the next: better none than a wrong one. */
 static void queue_entries(const struct place *p)
 {
 	for (size_t i = 0; p->rings && i < p->count->n_rings; i++) {
 		const struct ring_count *r = &p->count->rings[i];
-		const struct ring_total *from = ring_of(p->rings, r);
-		int64_t n = from ? ring_entries(from, &r->total, 0, -1) : -1;
+		int64_t n = ring_bases_entries(p->rings, p->vm, r);
 
 		for (size_t d = 0; n >= 0 && d < p->vm->n_devices; d++) {
 			if (p->vm->devices[d].fd != r->fd)
@@ -268,16 +260,8 @@ static const struct family families[] = {
 	  tap_tx_dropped },
 };
 
-static const struct vm_count *count_of(const struct stat_sample *s, const struct vm *vm)
-{
-	for (size_t i = 0; s && i < s->state.n_vms; i++)
-		if (s->state.vms[i].pid == vm->pid && s->state.vms[i].start_time == vm->start_time)
-			return &s->counts[i];
-	return NULL;
-}
-
 static void write_family(FILE *f, const struct family *family, const struct stat_sample *s,
-			 const struct stat_sample *rings)
+			 const struct ring_bases *rings)
 {
 	char name[64];
 
@@ -290,11 +274,11 @@ static void write_family(FILE *f, const struct family *family, const struct stat
 		const struct vm *vm = &s->state.vms[i];
 
 		family->write(&(struct place){ .f = f, .vm = vm, .count = &s->counts[i], .name = name,
-					       .rings = count_of(rings, vm), .ticks_per_s = s->ticks_per_s });
+					       .rings = rings, .ticks_per_s = s->ticks_per_s });
 	}
 }
 
-char *openmetrics(const struct stat_sample *s, const struct stat_sample *rings)
+char *openmetrics(const struct stat_sample *s, const struct ring_bases *rings)
 {
 	char *text = NULL;
 	size_t len;

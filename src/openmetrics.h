@@ -5,7 +5,7 @@
 
 #include "sample.h"
 
-/* @rings: how far rings have come since @rings was taken, as a counter; NULL: without. To be freed. */
-char *openmetrics(const struct stat_sample *s, const struct stat_sample *rings);
+/* @rings: to count the entries of rings, too; NULL: without. To be freed. */
+char *openmetrics(const struct stat_sample *s, const struct ring_bases *rings);
 
 #endif

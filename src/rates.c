@@ -132,19 +132,18 @@ struct band {
 
 /*
  * How many entries of queue @index the packets that the tap counted took, by all its devices. tx takes
- * one for each. rx may take several, of 1 KB or more each: no driver gives smaller buffers. The
- * two are not read at the same instant.
+ * one for each; dropped ones may be among the packets or not. rx may take several, of 1 KB or
+ * more each: no driver gives smaller buffers. The two are not read at the same instant.
  */
 static struct band tap_band(const struct tap *from, const struct tap *to, unsigned int index)
 {
-	int64_t packets = index ? to->rx_packets + to->rx_dropped - from->rx_packets - from->rx_dropped
-				: to->tx_packets - from->tx_packets;
-	int64_t bytes = index ? 0 : to->tx_bytes - from->tx_bytes;
+	int64_t packets = index ? to->rx_packets - from->rx_packets : to->tx_packets - from->tx_packets;
+	int64_t more = index ? to->rx_dropped - from->rx_dropped : (to->tx_bytes - from->tx_bytes) / 1024;
 	int64_t slack = packets / 20 + 500;
 
 	if (slack > 30000)
 		slack = 30000;
-	return (struct band){ packets - slack, packets + bytes / 1024 + slack };
+	return (struct band){ packets - slack, packets + more + slack };
 }
 
 /* A doubt about a ring of a tap with several queues is settled if all of them together have none. */

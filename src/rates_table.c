@@ -160,8 +160,8 @@ static void add_vm(struct lines *l, const struct vm_rate *r)
 	add(l, "%.32s (pid %d)  CPU %s%%, workers %s%%", r->name ? r->name : "VM", (int)r->pid,
 	    number(r->cpu_percent, n[0]), number(r->worker_cpu_percent, n[1]));
 	add_workers(l, r);
-	add_queues(l, r);
 	add_taps(l, r);
+	add_queues(l, r);
 	for (size_t i = 0; i < r->n_devices; i++)
 		add_errors(l, r->devices[i].errors, r->devices[i].n_errors);
 	for (size_t i = 0; i < r->n_taps; i++)

@@ -43,4 +43,27 @@ struct stat_sample {
 
 void sample_free(struct stat_sample *s);
 
+/* From where the entries of each ring are counted, for a counter that goes on for long. */
+struct ring_base {
+	pid_t pid;
+	uint64_t start_time;
+	struct ring_count from;
+	bool seen;		/* in the sample that came last */
+	bool fresh;		/* counted from that sample on: there is nothing to tell yet */
+};
+
+struct ring_bases {
+	struct ring_base *items;
+	size_t n;
+};
+
+/*
+ * Take in the rings of @s: new ones begin there, as do those of which it is not known how far they
+ * have come.
+ */
+void ring_bases_update(struct ring_bases *b, const struct stat_sample *s);
+/* Entries of ring @now of @vm; -1 if that is not known. */
+int64_t ring_bases_entries(const struct ring_bases *b, const struct vm *vm, const struct ring_count *now);
+void ring_bases_free(struct ring_bases *b);
+
 #endif

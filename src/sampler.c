@@ -20,29 +20,6 @@
 
 /* ---- targets ---- */
 
-static char *queues_text(const struct ranges *r)
-{
-	char *text = xstrdup("");
-
-	for (size_t i = 0; i < r->n; i++) {
-		char *longer = xasprintf("%s%s%u-%u", text, i ? "," : "/", r->items[i].first,
-					 r->items[i].last);
-
-		free(text);
-		text = longer;
-	}
-	return text;
-}
-
-/* By pid and fd it is found again with a look at one process, and is no other of that name. */
-static char *fixed_text(const struct selected *item)
-{
-	_cleanup_free_ char *queues = queues_text(&item->queues);
-
-	return item->device ? xasprintf("%d/fd%d%s", (int)item->vm->pid, item->device->fd, queues)
-			    : xasprintf("%d", (int)item->vm->pid);
-}
-
 static int fix_targets(struct sampler *s, const char *text, struct error *e)
 {
 	struct selection sel = { 0 };
@@ -50,7 +27,7 @@ static int fix_targets(struct sampler *s, const char *text, struct error *e)
 	int ret = target_find(&text, 1, &state, &sel, e);
 
 	for (size_t i = 0; ret == 0 && i < sel.n; i++) {
-		*ARRAY_ADD(s->texts, s->n_texts) = fixed_text(&sel.items[i]);
+		*ARRAY_ADD(s->texts, s->n_texts) = target_fixed(&sel.items[i]);
 		s->start_time = sel.items[i].vm->start_time;
 	}
 	selection_free(&sel);

@@ -90,7 +90,7 @@ part_layers() {
 			$(but 'ethnl\.c|link\.c') || rc=1
 		forbid "only main and commands know commands" '^#include "(command|output)\.h"' \
 			$(but 'main\.c|cmd_.*\.[ch]|command\.[ch]|output\.[ch]') || rc=1
-		forbid "only commands use the ways out" '^#include "(json|json_rates|table|rates_table|dot|openmetrics)\.h"' \
+		forbid "only commands use the ways out" '^#include "(json|json_rates|json_trial|table|rates_table|dot|openmetrics)\.h"' \
 			$(but 'output\.c|json.*\.c|.*table\.c|dot\.c|openmetrics\.c|cmd_.*\.c') || rc=1
 		forbid "the owner context knows nothing of vhost" \
 			'^#include ("vhost|"device|"vm\.h|<linux/vhost)' \

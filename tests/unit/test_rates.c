@@ -188,8 +188,33 @@ static void test_table_fits(void **state)
 	assert_true(lines > 8 && lines <= 24);
 	assert_non_null(strstr(text, " net0 0               191    100.0     10.0    320.0"));
 	assert_non_null(strstr(text, "  spinning\n"));
-	assert_non_null(strstr(text, " net0/tx            990.0   1000.0"));
+	assert_non_null(strstr(text, " net0/tx            990.0     1000"));
 	rates_free(&r);
+}
+
+static void test_a_counter_of_entries_begins_anew_after_a_doubt(void **state)
+{
+	struct stat_sample a = sample_at(1, S), b = sample_at(2, S), c = sample_at(3, S);
+	const struct vm *vm = &a.state.vms[0];
+	struct ring_bases rings = { 0 };
+
+	(void)state;
+	ring_bases_update(&rings, &a);
+	assert_int_equal(ring_bases_entries(&rings, vm, &a.counts[0].rings[1]), -1);
+	b.counts[0].rings[1].total.doubts = c.counts[0].rings[1].total.doubts = 1;
+	ring_bases_update(&rings, &b);
+	assert_int_equal(ring_bases_entries(&rings, vm, &b.counts[0].rings[0]), 20);
+	assert_int_equal(ring_bases_entries(&rings, vm, &b.counts[0].rings[1]), -1);
+	ring_bases_update(&rings, &c);
+	assert_int_equal(ring_bases_entries(&rings, vm, &c.counts[0].rings[0]), 40);
+	assert_int_equal(ring_bases_entries(&rings, vm, &c.counts[0].rings[1]), 1000);
+	c.counts[0].n_rings = 1;
+	ring_bases_update(&rings, &c);
+	assert_int_equal(rings.n, 1);
+	ring_bases_free(&rings);
+	sample_free(&a);
+	sample_free(&b);
+	sample_free(&c);
 }
 
 static struct stat_sample hostile_sample(void)
@@ -238,10 +263,15 @@ static int print_json(void)
 
 static int print_openmetrics(const char *which)
 {
-	struct stat_sample from = !strcmp(which, "hostile") ? hostile_sample() : sample_at(1, S);
-	struct stat_sample to = !strcmp(which, "hostile") ? hostile_sample() : sample_at(3, S);
+	bool hostile = !strcmp(which, "hostile");
+	struct stat_sample from = hostile ? hostile_sample() : sample_at(1, S);
+	struct stat_sample to = hostile ? hostile_sample() : sample_at(3, S);
+	struct ring_bases rings = { 0 };
 
-	print(openmetrics(&to, strcmp(which, "once") ? &from : NULL));
+	ring_bases_update(&rings, &from);
+	ring_bases_update(&rings, &to);
+	print(openmetrics(&to, strcmp(which, "once") ? &rings : NULL));
+	ring_bases_free(&rings);
 	sample_free(&from);
 	sample_free(&to);
 	return 0;
@@ -255,6 +285,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_identity),
 		cmocka_unit_test(test_the_tap_settles_a_doubt),
 		cmocka_unit_test(test_a_counter_that_fell),
+		cmocka_unit_test(test_a_counter_of_entries_begins_anew_after_a_doubt),
 		cmocka_unit_test(test_table_fits),
 		cmocka_unit_test(test_hostile_names),
 	};
