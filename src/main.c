@@ -22,6 +22,7 @@ static const struct command *const commands[] = {
 	&cmd_coalesce,
 	&cmd_stat,
 	&cmd_trial,
+	&cmd_monitor,
 	&cmd_check,
 	&cmd_help,
 	NULL,

@@ -49,7 +49,7 @@ test_rates_are_those_of_the_fixture_and_the_kernel() {
 	ctl list "$pid"
 	tid=$("$VHOSTCTL" show vm1/net0 | jq '.vms[0].devices[0].workers[0].tid')
 	[ "$tid" != null ] || tid=$(value '.vms[0].worker_threads[0].tid')
-	record $sys/rx_packets $sys/rx_bytes $sys/rx_dropped "/proc/$tid/schedstat"
+	record "$sys/rx_packets" "$sys/rx_bytes" "$sys/rx_dropped" "/proc/$tid/schedstat"
 	ctl stat vm1 10 1
 	expect_status 0
 	valid
@@ -64,7 +64,7 @@ test_rates_are_those_of_the_fixture_and_the_kernel() {
 	about "CPU of the worker, in ns" "$(value ".vms[0].workers[] | select(.tid == $tid) | .cpu_percent * 1e7")" "$(counted 3)" 5 5e6
 	# what the fixture has had back since it began is what the tap has counted since then
 	ask stats
-	about "packets of the fixture" "$(jq '.devices[0].tx_done' <<<"$answer")" "$(<$sys/rx_packets)" 5 0
+	about "packets of the fixture" "$(jq '.devices[0].tx_done' <<<"$answer")" "$(<"$sys/rx_packets")" 5 0
 	[ "$snapshot" = snapshot ] || return 0
 	about "entries of the ring" "$(value '.vms[0].devices[] | select(.id == "net0").queues[1].entries_per_s')" "$(counted 0)" 5 0
 }
@@ -146,7 +146,7 @@ test_a_reader_never_sees_a_part() {
 
 test_the_live_view_leaves_the_terminal_as_it_was() {
 	for signal in SIGINT SIGTERM SIGQUIT; do
-		run python3 "$TOP/tests/fixture/on-terminal.py" 4 $signal "$t_dir/screen" "$VHOSTCTL" stat -t vm1 0.5
+		run python3 "$TOP/tests/fixture/on-terminal.py" 4 "$signal" "$t_dir/screen" "$VHOSTCTL" stat -t vm1 0.5
 		expect_status 0
 		expect_json '[.status, .settings, .screen, .cursor, .widest <= 80, .draws > 1]' '[0,true,true,true,true,true]'
 	done

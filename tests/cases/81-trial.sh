@@ -62,7 +62,7 @@ end_by() {
 
 test_signals_put_it_back() {
 	for signal in INT TERM HUP; do
-		end_by $signal
+		end_by "$signal"
 		expect_status 1
 		valid
 		expect_json '[.interrupted, .put_back]' "[\"SIG$signal\",true]"
