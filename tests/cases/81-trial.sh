@@ -9,8 +9,8 @@
 case_limit=120
 # Requests from net0 over a bridge to net1; what arrives there is answered by the next.
 coproc VMM { exec "$BUILD/tests/vmm" --name vm1 --net 2 --tap tap0 --tap tap1 --scsi none --scsi-queues 4; }
-pid=$VMM_PID
-at_exit kill "$pid"
+vm_pid=$VMM_PID
+at_exit kill "$vm_pid"
 
 setup() {
 	read -r -t 60 _ <&"${VMM[0]}"
@@ -190,7 +190,7 @@ test_bad_settings_change_nothing() {
 test_the_end_of_the_VM_ends_it() {
 	"$VHOSTCTL" trial vm1/net0 busyloop=50 --for 60 --baseline 0.5 >"$t_dir/out" 2>"$t_dir/err" &
 	wait_for 60 is_busyloop '[50,50]'
-	kill "$pid"
+	kill "$vm_pid"
 	status=0
 	wait $! || status=$?
 	expect_status 3

@@ -17,6 +17,8 @@ ok "all sample documents are valid" "$out"
 
 out=$("$BUILD/unit/test_rates" --print | validate rates)
 ok "sample rates are valid" "$out"
+out=$("$BUILD/unit/test_monitor" --print | validate event)
+ok "sample events are valid" "$out"
 
 # refused NAME KIND DOCUMENT
 refused() {
