@@ -19,6 +19,8 @@ out=$("$BUILD/unit/test_rates" --print | validate rates)
 ok "sample rates are valid" "$out"
 out=$("$BUILD/unit/test_monitor" --print | validate event)
 ok "sample events are valid" "$out"
+out=$("$BUILD/unit/test_trial" --print | validate trial_report)
+ok "sample trials are valid" "$out"
 
 # refused NAME KIND DOCUMENT
 refused() {
