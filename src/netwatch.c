@@ -15,8 +15,8 @@
 
 static const char operation[] = "watch network interfaces";
 
-/* Room for some thousand notifications; the kernel takes it for the time that they wait only. */
-#define RECEIVE_BYTES (4 << 20)
+/* Room for about a thousand notifications, memory that is used only while they wait. */
+#define RECEIVE_BYTES (1 << 20)
 
 static int join(int fd, unsigned int group)
 {
@@ -213,5 +213,8 @@ int netwatch_read(struct netwatch *w, netwatch_tell tell, void *arg, bool *lost,
 	*lost = false;
 	if (read_socket(w, true, tell, arg, lost) || read_socket(w, false, tell, arg, lost))
 		return error_errno(e, errno, operation, NULL);
+	/* That a namespace ended may be among what was lost, and its id another one's by now. */
+	if (*lost)
+		w->n_known = 0;
 	return 0;
 }
