@@ -143,7 +143,7 @@ test_workers() {
 	"$VHOSTCTL" -q worker spread vm1/scsi0 --workers 2
 	before=$("$VHOSTCTL" worker list vm1/scsi0 | jq -c '[.vms[0].devices[0].workers[] | [.id, .tid, .queues]]')
 	"$VHOSTCTL" trial vm1/scsi0 workers=per-queue --for 60 --baseline 0.2 >"$t_dir/out" 2>"$t_dir/err" &
-	wait_for 60 more_workers
+	wait_for 60 more_workers || fail "no more workers: $(<"$t_dir/err") $(workers)"
 	kill -KILL $!
 	PATH=$(dirname "$VHOSTCTL"):$PATH sh -c "$(sed -n 's/^.*put back with: //p' "$t_dir/err")"
 	after=$("$VHOSTCTL" worker list vm1/scsi0 | jq -c '[.vms[0].devices[0].workers[] | [.id, .tid, .queues]]')
