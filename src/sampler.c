@@ -295,6 +295,8 @@ int sampler_take(struct sampler *s, struct stat_sample *out, struct error *e)
 
 	*out = (struct stat_sample){ .ticks_per_s = sysconf(_SC_CLK_TCK) };
 	if (read_state(s, &out->state, e)) {
+		/* It is by our own texts, not as it was asked for. */
+		e->target[0] = '\0';
 		state_free(&out->state);
 		return -1;
 	}

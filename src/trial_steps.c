@@ -13,8 +13,11 @@
 int trial_find(const struct trial *t, char *const *texts, size_t n, struct state *state,
 	       struct selection *sel, struct error *e)
 {
-	if (target_find((const char *const *)texts, n, state, sel, e))
+	if (target_find((const char *const *)texts, n, state, sel, e)) {
+		/* It is by our own texts, not as it was asked for. */
+		e->target[0] = '\0';
 		return -1;
+	}
 	for (size_t i = 0; i < sel->n; i++)
 		if (sel->items[i].vm->start_time != t->start_time)
 			return error_set(e, STATUS_NOT_FOUND, ESRCH, NULL, "the VM is gone");

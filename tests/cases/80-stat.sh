@@ -7,17 +7,24 @@
 . "$TOP/tests/lib.sh"
 
 case_limit=120
-coproc VMM { exec "$BUILD/tests/vmm" --name vm1 --net 1 --tap tap0 --vsock 77; }
-vm_pid=$VMM_PID
+mkfifo "$t_dir/vm.in"
+exec {vm_in}<>"$t_dir/vm.in"
+"$BUILD/tests/vmm" --name vm1 --net 1 --tap tap0 --vsock 77 <"$t_dir/vm.in" >"$t_dir/vm.out" &
+vm_pid=$!
 at_exit kill "$vm_pid"
 
+lines() { [ "$(wc -l <"$t_dir/vm.out")" -ge "$1" ]; }
+# ask COMMAND…: the VMM's answer is a line, in $answer
 ask() {
-	echo "$*" >&"${VMM[1]}"
-	read -r -t 30 answer <&"${VMM[0]}" || fail "no answer to: $*"
+	local n
+	n=$(wc -l <"$t_dir/vm.out")
+	echo "$*" >&"$vm_in"
+	wait_for 30 lines $((n + 1)) || fail "no answer to: $*"
+	answer=$(tail -n 1 "$t_dir/vm.out")
 }
 
 setup() {
-	read -r -t 60 _ <&"${VMM[0]}"
+	wait_for 60 lines 1
 	ip link set tap0 up
 	ask load on 2000
 	snapshot=$("$VHOSTCTL" stat vm1 0.1 1 | jq -r .source)

@@ -8,18 +8,19 @@
 
 case_limit=120
 # Requests from net0 over a bridge to net1; what arrives there is answered by the next.
-coproc VMM { exec "$BUILD/tests/vmm" --name vm1 --net 2 --tap tap0 --tap tap1 --scsi none --scsi-queues 4; }
-vm_pid=$VMM_PID
+mkfifo "$t_dir/vm.in"
+exec {vm_in}<>"$t_dir/vm.in"
+"$BUILD/tests/vmm" --name vm1 --net 2 --tap tap0 --tap tap1 --scsi none <"$t_dir/vm.in" >"$t_dir/vm.out" &
+vm_pid=$!
 at_exit kill "$vm_pid"
 
 setup() {
-	read -r -t 60 _ <&"${VMM[0]}"
+	wait_for 60 test -s "$t_dir/vm.out"
 	ip link add br0 type bridge
 	at_exit ip link del br0
 	for i in tap0 tap1; do ip link set "$i" master br0 up; done
 	ip link set br0 up
-	echo "rr net0 net1" >&"${VMM[1]}"
-	read -r -t 30 _ <&"${VMM[0]}"
+	echo "rr net0 net1" >&"$vm_in"
 	# A bridge's port forwards once it has listened.
 	wait_for 60 answered
 }
@@ -116,41 +117,45 @@ test_a_remedy_of_several_settings() {
 }
 frames_are() { [ "$(frames)" = "$1" ]; }
 
-workers() { "$VHOSTCTL" worker list vm1/scsi0 | jq -c '[.vms[0].devices[0].workers | length, ([.[].queues | length] | add)]'; }
+workers() { "$VHOSTCTL" worker list vm2/scsi0 | jq -c '[.vms[0].devices[0].workers | length, ([.[].queues | length] | add)]'; }
 test_workers() {
+	# One without load: its threads can be borrowed at any time.
+	coproc IDLE { exec "$BUILD/tests/vmm" --name vm2 --scsi none --scsi-queues 4; }
+	at_exit kill "$IDLE_PID"
+	read -r -t 60 _ <&"${IDLE[0]}"
 	[ "$LAB_KERNEL" != 6.1 ] || {
-		ctl trial vm1/scsi0 workers=2 --for 1
+		ctl trial vm2/scsi0 workers=2 --for 1
 		expect_status 5
 		return 0
 	}
-	[ "$("$VHOSTCTL" show vm1 | jq -r .source)" = snapshot ] || skip "no snapshot here"
+	[ "$("$VHOSTCTL" show vm2 | jq -r .source)" = snapshot ] || skip "no snapshot here"
 	local before after
 	before=$(workers)
-	ctl trial vm1/scsi0 workers=per-queue --for 2 --baseline 1
+	ctl trial vm2/scsi0 workers=per-queue --for 2 --baseline 1
 	expect_status 0
 	valid
 	expect_json '[.changes[] | select(.setting == "worker_id")] | length' 4
 	after=$(workers)
 	expect_eq "workers and queues" "$after" "$before"
 	# as many as there are: nothing to do, nothing to put back. Fewer would end one.
-	"$VHOSTCTL" -q worker spread vm1/scsi0 --workers 4
+	"$VHOSTCTL" -q worker spread vm2/scsi0 --workers 4
 	before=$(workers)
-	ctl trial vm1/scsi0 workers=2 --for 1
+	ctl trial vm2/scsi0 workers=2 --for 1
 	expect_status 5
 	expect_match err 'would end worker'
-	"$VHOSTCTL" trial vm1/scsi0 workers=4 --for 1 | jq -e '.changes == []'
+	"$VHOSTCTL" trial vm2/scsi0 workers=4 --for 1 | jq -e '.changes == []'
 	expect_eq "workers and queues" "$(workers)" "$before"
-	"$VHOSTCTL" -q worker spread vm1/scsi0 --workers 2
-	before=$("$VHOSTCTL" worker list vm1/scsi0 | jq -c '[.vms[0].devices[0].workers[] | [.id, .tid, .queues]]')
-	"$VHOSTCTL" trial vm1/scsi0 workers=per-queue --for 60 --baseline 0.2 >"$t_dir/out" 2>"$t_dir/err" &
+	"$VHOSTCTL" -q worker spread vm2/scsi0 --workers 2
+	before=$("$VHOSTCTL" worker list vm2/scsi0 | jq -c '[.vms[0].devices[0].workers[] | [.id, .tid, .queues]]')
+	"$VHOSTCTL" trial vm2/scsi0 workers=per-queue --for 60 --baseline 0.2 >"$t_dir/out" 2>"$t_dir/err" &
 	wait_for 60 more_workers || fail "no more workers: $(<"$t_dir/err") $(workers)"
 	kill -KILL $!
 	PATH=$(dirname "$VHOSTCTL"):$PATH sh -c "$(sed -n 's/^.*put back with: //p' "$t_dir/err")"
-	after=$("$VHOSTCTL" worker list vm1/scsi0 | jq -c '[.vms[0].devices[0].workers[] | [.id, .tid, .queues]]')
+	after=$("$VHOSTCTL" worker list vm2/scsi0 | jq -c '[.vms[0].devices[0].workers[] | [.id, .tid, .queues]]')
 	expect_eq "workers after the remedy" "$after" "$before"
-	"$VHOSTCTL" -q worker spread vm1/scsi0 --workers 1
+	"$VHOSTCTL" -q worker spread vm2/scsi0 --workers 1
 }
-more_workers() { [ "$("$VHOSTCTL" worker list vm1/scsi0 | jq '[.vms[0].devices[0].workers[] | select(.queues != [])] | length')" -ge 5 ]; }
+more_workers() { [ "$("$VHOSTCTL" worker list vm2/scsi0 | jq '[.vms[0].devices[0].workers[] | select(.queues != [])] | length')" -ge 5 ]; }
 
 test_keep_keeps() {
 	ctl trial vm1/net0 busyloop=7 --for 1 --keep
