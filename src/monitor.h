@@ -18,9 +18,11 @@
 struct watched_tap {
 	struct tap now, told;
 	int id;			/* of its namespace, for netwatch */
-	int64_t master_index;
+	int64_t master_index;	/* as last notified; and the one that now.master is the name of */
+	int64_t named_master_index;
 	bool added;		/* nothing was told of it yet */
 	bool lost;		/* no interface of this number is there any more */
+	bool recheck;		/* notifications of it may have been lost */
 	int64_t dirty_at;	/* when it first differed from what was told; 0: it does not */
 };
 

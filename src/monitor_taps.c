@@ -153,7 +153,7 @@ void monitor_doubt_all(struct monitor *m)
 
 	for (size_t i = 0; i < m->n_vms; i++)
 		for (size_t k = 0; k < m->vms[i].n_taps; k++) {
-			m->vms[i].taps[k].lost = true;
+			m->vms[i].taps[k].recheck = true;
 			doubt(&m->vms[i].taps[k], now_ns);
 		}
 }
@@ -190,7 +190,7 @@ void monitor_begin_tap(struct monitor *m, struct watched_vm *vm, struct watched_
 
 	t->lost = false;
 	t->id = NETWATCH_OURS;
-	t->master_index = UNKNOWN;
+	t->master_index = t->named_master_index = UNKNOWN;
 	/* A macvtap's file tells of no namespace but ours. First the watch, then the look. */
 	if (t->now.macvtap || tap_where(&vm->ref, &t->now, &place, &e)) {
 		if (visit(vm, t, &e))
@@ -228,7 +228,7 @@ static bool find_again(struct monitor *m, struct watched_vm *vm, struct watched_
 	if (t->now.macvtap) {
 		if (visit(vm, t, &e))
 			return e.errnum != ENODEV;
-		t->lost = false;
+		t->lost = t->recheck = false;
 		return true;
 	}
 	if (tap_where(&vm->ref, &t->now, &place, &e))
@@ -236,7 +236,7 @@ static bool find_again(struct monitor *m, struct watched_vm *vm, struct watched_
 	if (netwatch_add(&m->watch, place.netns_fd, &id, &e))
 		tell_unwatched(m, vm, t, e.message);
 	close(place.netns_fd);
-	news = place.netns != t->now.netns ? news_of(m, id, &place) : NULL;
+	news = place.netns != t->now.netns && !t->recheck ? news_of(m, id, &place) : NULL;
 	t->id = id;
 	if (news) {
 		take_link(t, news);
@@ -245,7 +245,7 @@ static bool find_again(struct monitor *m, struct watched_vm *vm, struct watched_
 	} else if (visit(vm, t, &e)) {
 		return e.errnum != ENODEV;
 	}
-	t->lost = false;
+	t->lost = t->recheck = false;
 	return true;
 }
 
@@ -266,12 +266,14 @@ static void settle_master(struct watched_vm *vm, struct watched_tap *t)
 {
 	struct error ignored;
 
+	if (t->master_index == UNKNOWN)
+		return;
 	if (t->master_index == 0)
 		replace(&t->now.master, NULL);
-	else if (t->master_index != UNKNOWN && !t->now.master)
-		(void)visit(vm, t, &ignored);
-	else if (t->master_index != UNKNOWN && t->now.netns != t->told.netns)
-		(void)visit(vm, t, &ignored);
+	else if ((t->master_index != t->named_master_index || t->now.netns != t->told.netns) &&
+		 visit(vm, t, &ignored))
+		return;
+	t->named_master_index = t->master_index;
 }
 
 /* False: it is gone. */
@@ -280,7 +282,7 @@ static bool settle_tap(struct monitor *m, struct watched_vm *vm, struct watched_
 	struct event event = monitor_event(m, EVENT_TAP_CHANGED, vm);
 
 	t->dirty_at = 0;
-	if (t->lost && !find_again(m, vm, t)) {
+	if ((t->lost || t->recheck) && !find_again(m, vm, t)) {
 		if (!t->added)
 			tell_tap(m, EVENT_TAP_REMOVED, vm, &t->told);
 		return false;

@@ -176,7 +176,7 @@ static void take_taps(struct monitor *m, struct watched_vm *vm, const struct vm 
 		take_fds(vm, t, tap);
 		/* A notification that was missed, or an fd that is another tap's by now. */
 		if (strcmp(t->now.ifname, tap->ifname) && !t->dirty_at) {
-			t->lost = true;
+			t->recheck = true;
 			t->dirty_at = clock_ns();
 		}
 	}

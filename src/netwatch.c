@@ -131,8 +131,10 @@ int netwatch_add(struct netwatch *w, int fd, int *id, struct error *e)
 			*id = w->known[i].id;
 			return 0;
 		}
-	if (find_id(w, fd, id, e))
+	if (find_id(w, fd, id, e)) {
+		*id = NETWATCH_NONE;
 		return -1;
+	}
 	w->known = xrealloc_array(w->known, w->n_known, sizeof(*w->known));
 	w->known[w->n_known].inode = inode;
 	w->known[w->n_known++].id = *id;

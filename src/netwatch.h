@@ -14,7 +14,9 @@
 #include "error.h"
 #include "netns.h"
 
-#define NETWATCH_OURS (-1)	/* in place of an id, which are from 0 */
+/* In place of an id, which are from 0: our namespace; one that could not be given an id. */
+#define NETWATCH_OURS (-1)
+#define NETWATCH_NONE (-2)
 
 struct netwatch {
 	struct netns ns;	/* sockets that are members of the groups, and used for nothing else */
@@ -47,7 +49,10 @@ typedef void (*netwatch_tell)(const struct netwatch_news *news, void *arg);
 int netwatch_open(struct netwatch *w, struct error *e);
 void netwatch_close(struct netwatch *w);
 
-/* The id of the namespace @fd, which gets one if it has none. From here on its changes are told. */
+/*
+ * The id of the namespace @fd, which gets one if it has none: from here on its changes are told.
+ * NETWATCH_NONE on failure.
+ */
 int netwatch_add(struct netwatch *w, int fd, int *id, struct error *e);
 /* What was learnt so; UNKNOWN for an id that was not. */
 int64_t netwatch_inode(const struct netwatch *w, int id);

@@ -13,8 +13,10 @@ setup() {
 		ip netns add $i
 		at_exit ip netns del $i
 	done
-	ip link add br0 type bridge
-	at_exit ip link del br0
+	for i in br0 br1; do
+		ip link add $i type bridge
+		at_exit ip link del $i
+	done
 }
 
 # vm NAME OPTION…: $pid; its stdin is VMM[1]
@@ -55,8 +57,10 @@ test_events_of_a_VM() {
 	told "$(changed mtu 1500 1400)"
 	ip link set tap0 master br0
 	told "$(changed master null '"br0"')"
+	ip link set tap0 master br1
+	told "$(changed master '"br0"' '"br1"')"
 	ip link set tap0 nomaster
-	told "$(changed master '"br0"' null)"
+	told "$(changed master '"br1"' null)"
 	ip link set tap0 up
 	told "$(changed operstate '"down"' '"up"')"
 	ip link set tap0 alias 'a "b"'
