@@ -197,8 +197,9 @@ static void take_groups(const struct nlmsghdr *answer, void *into)
 
 	if (!groups)
 		return;
-	mnl_attr_for_each_nested(attr, groups)
+	mnl_attr_for_each_nested(attr, groups) {
 		take_group(attr, into);
+	}
 }
 
 int ethnl_monitor_group(const struct netns *ns, uint32_t *group, struct error *e)
