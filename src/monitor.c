@@ -11,10 +11,16 @@
 #include "scan.h"
 #include "util.h"
 
-/* A scan of all processes takes no more than this part of a CPU; nor is it older than that. */
-#define SCAN_PART 100
+/*
+ * A scan of all processes takes no more than this part of a CPU, or that one when there is a tap
+ * that nobody has; nor is it older, or newer, than that.
+ */
+#define SCAN_PART 200
+#define SCAN_PART_STRANGER 100
 #define OLDEST_SCAN_NS 60000000000
-#define SOONEST_SCAN_NS 5000000000
+#define SOONEST_SCAN_NS 10000000000
+/* Changes come in several notifications, and many at a time. Who waits a little wakes once. */
+#define QUIET_NS 50000000
 /* A new process is looked at so often, each time after twice as long: a VM opens its devices in seconds. */
 #define YOUNG_LOOKS 6
 
@@ -115,7 +121,6 @@ static int scan(struct monitor *m, struct error *e)
 		monitor_take_scan(m, &s, true);
 	state_free(&s);
 	m->scan_cost_ns = cpu_ns() - start;
-	m->scan_soon = false;
 	return ret;
 }
 
@@ -127,20 +132,30 @@ static void plan_scan(struct monitor *m, int64_t now_ns)
 		gap = SOONEST_SCAN_NS;
 	if (gap > OLDEST_SCAN_NS)
 		gap = OLDEST_SCAN_NS;
+	m->scan_ns = now_ns;
 	m->next_scan_ns = now_ns + gap;
+	m->n_strangers = 0;
+}
+
+static bool is_time_to_scan(const struct monitor *m, int64_t now_ns)
+{
+	return now_ns >= m->next_scan_ns ||
+	       (now_ns - m->scan_ns >= m->scan_cost_ns * SCAN_PART_STRANGER &&
+		monitor_has_stranger(m, now_ns));
 }
 
 /* ---- the loop ---- */
 
-static struct pollfd *poll_list(const struct monitor *m, const struct stopper *stopper, size_t *n)
+static struct pollfd *poll_list(const struct monitor *m, const struct stopper *stopper, bool quiet,
+				size_t *n)
 {
 	struct pollfd *p = xcalloc(m->n_vms + 4, sizeof(*p));
 
 	p[0] = (struct pollfd){ .fd = stopper->fd, .events = POLLIN };
 	/* Nothing is asked of it: that its reader has gone is told in any case. */
 	p[1] = (struct pollfd){ .fd = m->close_fd };
-	p[2] = (struct pollfd){ .fd = m->watch.ns.route, .events = POLLIN };
-	p[3] = (struct pollfd){ .fd = m->watch.ns.generic, .events = POLLIN };
+	p[2] = (struct pollfd){ .fd = quiet ? -1 : m->watch.ns.route, .events = POLLIN };
+	p[3] = (struct pollfd){ .fd = quiet ? -1 : m->watch.ns.generic, .events = POLLIN };
 	for (size_t i = 0; i < m->n_vms; i++)
 		p[4 + i] = (struct pollfd){ .fd = m->vms[i].ref.pidfd, .events = POLLIN };
 	*n = m->n_vms + 4;
@@ -159,7 +174,6 @@ static int take_notifications(struct monitor *m, struct error *e)
 	event.reason = "more notifications came than there was room for; all taps are read anew";
 	m->tell(&event, m->arg);
 	monitor_doubt_all(m);
-	m->scan_soon = true;
 	return 0;
 }
 
@@ -171,10 +185,12 @@ static void take_ends(struct monitor *m, const struct pollfd *p, size_t n)
 			monitor_remove_vm(m, i - 1, "its process ended");
 }
 
-static int64_t next_wake(const struct monitor *m)
+static int64_t next_wake(const struct monitor *m, bool quiet)
 {
 	int64_t next = monitor_next_settle(m);
 
+	if (quiet && m->quiet_until_ns < next)
+		next = m->quiet_until_ns;
 	if (m->next_look_ns < next)
 		next = m->next_look_ns;
 	return m->next_scan_ns < next ? m->next_scan_ns : next;
@@ -183,12 +199,14 @@ static int64_t next_wake(const struct monitor *m)
 static int wait(struct monitor *m, struct stopper *stopper, struct error *e)
 {
 	_cleanup_free_ struct pollfd *p = NULL;
-	int64_t left = next_wake(m) - clock_ns();
+	int64_t now_ns = clock_ns();
+	bool quiet = now_ns < m->quiet_until_ns;
+	int64_t left = next_wake(m, quiet) - now_ns;
 	struct timespec ts = { .tv_sec = left > 0 ? left / 1000000000 : 0,
 			       .tv_nsec = left > 0 ? left % 1000000000 : 0 };
 	size_t n;
 
-	p = poll_list(m, stopper, &n);
+	p = poll_list(m, stopper, quiet, &n);
 	if (ppoll(p, n, &ts, NULL) < 0)
 		return errno == EINTR ? 0 : error_errno(e, errno, "wait", NULL);
 	if (p[0].revents)
@@ -196,9 +214,10 @@ static int wait(struct monitor *m, struct stopper *stopper, struct error *e)
 	m->closed |= p[1].revents & (POLLERR | POLLHUP);
 	/* Ends first: a VM that has ended takes its taps along, and that is one event. */
 	take_ends(m, p + 4, n - 4);
-	if (p[2].revents || p[3].revents)
-		return take_notifications(m, e);
-	return 0;
+	if (!p[2].revents && !p[3].revents)
+		return 0;
+	m->quiet_until_ns = clock_ns() + QUIET_NS;
+	return take_notifications(m, e);
 }
 
 static int round_(struct monitor *m, struct error *e)
@@ -210,7 +229,7 @@ static int round_(struct monitor *m, struct error *e)
 		m->next_look_ns = now_ns + m->interval_ns;
 		look(m, now_ns);
 	}
-	if (now_ns < m->next_scan_ns)
+	if (!is_time_to_scan(m, now_ns))
 		return 0;
 	if (scan(m, e))
 		return -1;
@@ -236,6 +255,7 @@ int monitor_run(struct monitor *m, struct stopper *stopper, struct error *e)
 	if (netwatch_open(&m->watch, e))
 		return -1;
 	m->initial = true;
+	m->visit = TAP_VISIT_INIT;
 	list_processes(m, false);
 	ret = scan(m, e);
 	plan_scan(m, clock_ns());

@@ -4,13 +4,13 @@
 #include <time.h>
 
 #include "monitor.h"
-#include "taps.h"
 #include "util.h"
 
 /* What is over within this time is not told; the messages that make up one change come in less. */
 #define LASTING_NS 150000000
 /* An interface comes before its VM is known. */
-#define STRANGER_NS 10000000000
+#define STRANGER_NS 20000000000
+#define STRANGER_FOUND_NS 5000000000
 #define MOST_STRANGERS 4096
 
 void monitor_free_tap(struct watched_tap *t)
@@ -84,6 +84,21 @@ static void add_stranger(struct monitor *m, const struct netwatch_news *news, in
 		*ARRAY_ADD(m->strangers, m->n_strangers) = (struct stranger){ *news, now_ns };
 }
 
+bool monitor_has_stranger(const struct monitor *m, int64_t now_ns)
+{
+	for (size_t i = 0; i < m->n_strangers; i++)
+		if (now_ns - m->strangers[i].at_ns > STRANGER_FOUND_NS)
+			return true;
+	return false;
+}
+
+static void drop_stranger(struct monitor *m, int id, int64_t ifindex)
+{
+	for (size_t i = 0; i < m->n_strangers; i++)
+		if (m->strangers[i].news.id == id && m->strangers[i].news.ifindex == ifindex)
+			m->strangers[i--] = m->strangers[--m->n_strangers];
+}
+
 static struct watched_tap *tap_at(const struct watched_vm *vm, int id, int64_t ifindex)
 {
 	for (size_t i = 0; i < vm->n_taps; i++)
@@ -144,7 +159,6 @@ void monitor_take_news(const struct netwatch_news *news, void *monitor)
 	if (known || !news->is_tap || news->kind == NEWS_COALESCE)
 		return;
 	add_stranger(m, news, now_ns);
-	m->scan_soon |= news->kind == NEWS_LINK;
 }
 
 void monitor_doubt_all(struct monitor *m)
@@ -171,16 +185,13 @@ static void tell_unwatched(const struct monitor *m, const struct watched_vm *vm,
 	m->tell(&event, m->arg);
 }
 
-/* All about it, from the kernel. The visit's sockets are closed again: they would keep the namespace. */
-static int visit(struct watched_vm *vm, struct watched_tap *t, struct error *e)
+/* All about it, from the kernel. */
+static int visit(struct monitor *m, struct watched_vm *vm, struct watched_tap *t, struct error *e)
 {
-	struct tap_visit v = TAP_VISIT_INIT;
-	int ret = tap_visit(&vm->ref, &t->now, &v, tap_get_rx_frames, NULL, e);
-
-	if (ret == 0)
-		tap_take_facts(&t->now, &v);
-	tap_visit_end(&v);
-	return ret;
+	if (tap_visit(&vm->ref, &t->now, &m->visit, tap_get_rx_frames, NULL, e))
+		return -1;
+	tap_take_facts(&t->now, &m->visit);
+	return 0;
 }
 
 void monitor_begin_tap(struct monitor *m, struct watched_vm *vm, struct watched_tap *t)
@@ -193,15 +204,17 @@ void monitor_begin_tap(struct monitor *m, struct watched_vm *vm, struct watched_
 	t->master_index = t->named_master_index = UNKNOWN;
 	/* A macvtap's file tells of no namespace but ours. First the watch, then the look. */
 	if (t->now.macvtap || tap_where(&vm->ref, &t->now, &place, &e)) {
-		if (visit(vm, t, &e))
+		if (visit(m, vm, t, &e))
 			t->now.netns = UNKNOWN;
 		return;
 	}
 	if (netwatch_add(&m->watch, place.netns_fd, &t->id, &e))
 		tell_unwatched(m, vm, t, e.message);
 	close(place.netns_fd);
-	if (visit(vm, t, &e))
+	if (visit(m, vm, t, &e))
 		t->now.netns = UNKNOWN;
+	else
+		drop_stranger(m, t->id, t->now.ifindex);
 }
 
 /* What was told of an interface that is where the tap went: then nobody needs to be asked. */
@@ -226,7 +239,7 @@ static bool find_again(struct monitor *m, struct watched_vm *vm, struct watched_
 	int id;
 
 	if (t->now.macvtap) {
-		if (visit(vm, t, &e))
+		if (visit(m, vm, t, &e))
 			return e.errnum != ENODEV;
 		t->lost = t->recheck = false;
 		return true;
@@ -242,9 +255,10 @@ static bool find_again(struct monitor *m, struct watched_vm *vm, struct watched_
 		take_link(t, news);
 		t->now.ifindex = news->ifindex;
 		t->now.netns = place.netns;
-	} else if (visit(vm, t, &e)) {
+	} else if (visit(m, vm, t, &e)) {
 		return e.errnum != ENODEV;
 	}
+	drop_stranger(m, t->id, t->now.ifindex);
 	t->lost = t->recheck = false;
 	return true;
 }
@@ -262,7 +276,7 @@ static void tell_tap(const struct monitor *m, enum event_type type, const struct
 }
 
 /* Its master is known by number; the name, if it is another one, is asked for. */
-static void settle_master(struct watched_vm *vm, struct watched_tap *t)
+static void settle_master(struct monitor *m, struct watched_vm *vm, struct watched_tap *t)
 {
 	struct error ignored;
 
@@ -271,7 +285,7 @@ static void settle_master(struct watched_vm *vm, struct watched_tap *t)
 	if (t->master_index == 0)
 		replace(&t->now.master, NULL);
 	else if ((t->master_index != t->named_master_index || t->now.netns != t->told.netns) &&
-		 visit(vm, t, &ignored))
+		 visit(m, vm, t, &ignored))
 		return;
 	t->named_master_index = t->master_index;
 }
@@ -287,7 +301,7 @@ static bool settle_tap(struct monitor *m, struct watched_vm *vm, struct watched_
 			tell_tap(m, EVENT_TAP_REMOVED, vm, &t->told);
 		return false;
 	}
-	settle_master(vm, t);
+	settle_master(m, vm, t);
 	if (t->added) {
 		tell_tap(m, EVENT_TAP_ADDED, vm, &t->now);
 	} else {
@@ -318,6 +332,7 @@ void monitor_settle(struct monitor *m, int64_t now_ns)
 		}
 		vm->n_taps = n;
 	}
+	tap_visit_end(&m->visit);
 }
 
 int64_t monitor_next_settle(const struct monitor *m)

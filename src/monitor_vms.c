@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include "monitor.h"
-#include "taps.h"
 #include "util.h"
 
 struct event monitor_event(const struct monitor *m, enum event_type type, const struct watched_vm *vm)
@@ -255,4 +254,5 @@ void monitor_take_scan(struct monitor *m, struct state *s, bool whole)
 	for (size_t i = m->n_vms; whole && i > 0; i--)
 		if (!m->vms[i - 1].seen)
 			monitor_remove_vm(m, i - 1, "it holds no vhost device and no tap any more");
+	tap_visit_end(&m->visit);
 }
