@@ -183,6 +183,8 @@ static int run_trial(struct run *r, struct error *e)
 		note(r, "nothing was to be changed: the values were there before");
 	if (sampler_open(&r->sampler, r->ctx->argv[0], r->source, e))
 		return -1;
+	if (r->sampler.start_time != r->trial.start_time)
+		return error_set(e, STATUS_NOT_FOUND, ESRCH, NULL, "the VM is gone");
 	tell_remedy(r);
 	if (measure(r, SIDE_BASELINE, e))
 		return -1;
