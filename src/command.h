@@ -52,6 +52,9 @@ extern const struct command cmd_busyloop;
 extern const struct command cmd_worker;
 extern const struct command cmd_coalesce;
 extern const struct command cmd_check;
+extern const struct command cmd_stat;
+extern const struct command cmd_trial;
+extern const struct command cmd_monitor;
 
 /* Options that every command takes, before or after its name. */
 extern const struct option_spec global_options[];

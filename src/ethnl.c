@@ -149,6 +149,71 @@ static int find_family(int fd, uint16_t *family, struct talk *t)
 	return t->errnum ? -1 : 0;
 }
 
+/* No ethtool family (before 5.6), no such message in it, or no netlink; also of a device without. */
+static bool is_absent(int errnum)
+{
+	return errnum == EOPNOTSUPP || errnum == ENOENT || errnum == EPROTONOSUPPORT;
+}
+
+static int explain(const struct talk *t, const char *operation, struct error *e)
+{
+	switch (t->errnum) {
+	case EPERM:
+		return error_errno(e, EPERM, operation, "it takes CAP_NET_ADMIN in its network namespace");
+	case EOPNOTSUPP:
+		return error_set(e, STATUS_UNSUPPORTED, EOPNOTSUPP, operation,
+				 "the interface has no rx-frames coalescing%s%s", t->message[0] ? ": " : "",
+				 t->message);
+	case ENODEV:
+		return error_set(e, STATUS_NOT_FOUND, ENODEV, operation, "the interface is gone");
+	default:
+		return error_set(e, error_status(t->errnum), t->errnum, operation, "%s%s%s",
+				 strerror(t->errnum), t->message[0] ? ": " : "", t->message);
+	}
+}
+
+/* One of the groups that a family has: its name and its number. */
+static void take_group(const struct nlattr *nest, uint32_t *group)
+{
+	const struct nlattr *attr;
+	const char *name = "";
+	uint32_t id = 0;
+
+	mnl_attr_for_each_nested(attr, nest) {
+		if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GRP_NAME &&
+		    mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) == 0)
+			name = mnl_attr_get_str(attr);
+		else if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GRP_ID &&
+			 mnl_attr_validate(attr, MNL_TYPE_U32) == 0)
+			id = mnl_attr_get_u32(attr);
+	}
+	if (!strcmp(name, ETHTOOL_MCGRP_MONITOR_NAME))
+		*group = id;
+}
+
+static void take_groups(const struct nlmsghdr *answer, void *into)
+{
+	const struct nlattr *groups = find(answer, CTRL_ATTR_MCAST_GROUPS), *attr;
+
+	if (!groups)
+		return;
+	mnl_attr_for_each_nested(attr, groups) {
+		take_group(attr, into);
+	}
+}
+
+int ethnl_monitor_group(const struct netns *ns, uint32_t *group, struct error *e)
+{
+	struct talk t = { .take = take_groups, .into = group };
+	struct nlmsghdr *head = start(&t, GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
+
+	*group = 0;
+	mnl_attr_put_strz(head, CTRL_ATTR_FAMILY_NAME, ETHTOOL_GENL_NAME);
+	if (!talk(ns->generic, &t) || is_absent(t.errnum))
+		return 0;
+	return explain(&t, "find the notifications of ethtool", e);
+}
+
 static int netlink(const struct ethnl *dev, uint8_t command, const uint32_t *value, struct talk *t,
 		   int64_t *answer)
 {
@@ -182,29 +247,6 @@ static int by_ioctl(const struct ethnl *dev, uint32_t command, struct ethtool_co
 	c->cmd = command;
 	ifr.ifr_data = (void *)c;
 	return ioctl(dev->ns->generic, SIOCETHTOOL, &ifr);
-}
-
-/* No ethtool family (before 5.6), no such message in it, or no netlink; also of a device without. */
-static bool is_absent(int errnum)
-{
-	return errnum == EOPNOTSUPP || errnum == ENOENT || errnum == EPROTONOSUPPORT;
-}
-
-static int explain(const struct talk *t, const char *operation, struct error *e)
-{
-	switch (t->errnum) {
-	case EPERM:
-		return error_errno(e, EPERM, operation, "it takes CAP_NET_ADMIN in its network namespace");
-	case EOPNOTSUPP:
-		return error_set(e, STATUS_UNSUPPORTED, EOPNOTSUPP, operation,
-				 "the interface has no rx-frames coalescing%s%s", t->message[0] ? ": " : "",
-				 t->message);
-	case ENODEV:
-		return error_set(e, STATUS_NOT_FOUND, ENODEV, operation, "the interface is gone");
-	default:
-		return error_set(e, error_status(t->errnum), t->errnum, operation, "%s%s%s",
-				 strerror(t->errnum), t->message[0] ? ": " : "", t->message);
-	}
 }
 
 int ethnl_get_rx_frames(struct ethnl *dev, int64_t *frames, struct error *e)

@@ -22,6 +22,9 @@ struct ethnl {
 /* Its rx-frames; UNKNOWN (state.h) where the device has none. e->errnum is ENODEV when it is gone. */
 int ethnl_get_rx_frames(struct ethnl *dev, int64_t *frames, struct error *e);
 
+/* The multicast group of its notifications; 0 where the kernel has no ethtool netlink. */
+int ethnl_monitor_group(const struct netns *ns, uint32_t *group, struct error *e);
+
 /* Sends rx-frames and nothing else. The driver may clamp the value: read it back. */
 int ethnl_set_rx_frames(struct ethnl *dev, uint32_t frames, struct error *e);
 

@@ -7,6 +7,7 @@
 
 #include "escape.h"
 #include "feature_name.h"
+#include "json_parts.h"
 #include "util.h"
 
 #define SCHEMA 1 /* counts breaking changes only */
@@ -15,40 +16,6 @@
 static void *allocate(size_t size)
 {
 	return xcalloc(1, size);
-}
-
-static void put(json_t *object, const char *key, json_t *value)
-{
-	json_object_set_new(object, key, value);
-}
-
-static void put_int(json_t *object, const char *key, int64_t value)
-{
-	put(object, key, value == UNKNOWN ? json_null() : json_integer(value));
-}
-
-static void put_string(json_t *object, const char *key, const char *s)
-{
-	_cleanup_free_ char *valid = s ? escape_utf8(s) : NULL;
-
-	put(object, key, valid ? json_string(valid) : json_null());
-}
-
-static void put_bool(json_t *object, const char *key, bool known, bool value)
-{
-	put(object, key, known ? json_boolean(value) : json_null());
-}
-
-/* For the model's flags that can be UNKNOWN. */
-static void put_flag(json_t *object, const char *key, int64_t value)
-{
-	put_bool(object, key, value != UNKNOWN, value != UNKNOWN && value);
-}
-
-/* For the model's char arrays, where "" says that it is not known. */
-static void put_nonempty(json_t *object, const char *key, const char *s)
-{
-	put_string(object, key, *s ? s : NULL);
 }
 
 /* 64-bit masks are strings: a number above 2^63 would come out negative. */
@@ -88,7 +55,7 @@ static json_t *backend_feature_names_json(const struct device *d)
 	return names;
 }
 
-static json_t *errors_json(const struct error *errors, size_t n)
+json_t *json_errors(const struct error *errors, size_t n)
 {
 	json_t *list = json_array();
 
@@ -232,7 +199,7 @@ static json_t *device_json(const struct vm *vm, const struct device *d)
 	put_inside(o, d);
 	put(o, "queues", d->queues_known ? queues_json(d) : json_null());
 	put(o, "workers", d->workers_known ? workers_json(vm, d->workers, d->n_workers) : json_null());
-	put(o, "errors", errors_json(d->errors, d->n_errors));
+	put(o, "errors", json_errors(d->errors, d->n_errors));
 	return o;
 }
 
@@ -271,8 +238,10 @@ static json_t *tap_json(const struct tap *t)
 	put_int(o, "tx_packets", t->tx_packets);
 	put_int(o, "rx_dropped", t->rx_dropped);
 	put_int(o, "tx_dropped", t->tx_dropped);
+	put_int(o, "rx_bytes", t->rx_bytes);
+	put_int(o, "tx_bytes", t->tx_bytes);
 	put_int(o, "rx_batched", t->inside.known ? t->inside.rx_batched : UNKNOWN);
-	put(o, "errors", errors_json(t->errors, t->n_errors));
+	put(o, "errors", json_errors(t->errors, t->n_errors));
 	return o;
 }
 
@@ -300,11 +269,11 @@ static json_t *vm_json(const struct vm *vm)
 	put(o, "devices", devices);
 	put(o, "taps", taps_json(vm->taps, vm->n_taps));
 	put(o, "worker_threads", workers_json(vm, vm->threads, vm->n_threads));
-	put(o, "errors", errors_json(vm->errors, vm->n_errors));
+	put(o, "errors", json_errors(vm->errors, vm->n_errors));
 	return o;
 }
 
-static json_t *document(const char *kernel)
+json_t *json_document(const char *kernel)
 {
 	json_t *o;
 
@@ -335,9 +304,10 @@ static char *escape_delete(char *text)
 }
 
 /* Takes @document and ends the text with a newline. */
-static char *render(json_t *document, bool pretty)
+char *json_text(json_t *document, bool pretty)
 {
-	size_t flags = JSON_ENSURE_ASCII | (pretty ? JSON_INDENT(2) : JSON_COMPACT);
+	size_t flags = JSON_ENSURE_ASCII | JSON_REAL_PRECISION(13) |
+		       (pretty ? JSON_INDENT(2) : JSON_COMPACT);
 	char *text = json_dumps(document, flags), *line;
 
 	json_decref(document);
@@ -351,18 +321,18 @@ static char *render(json_t *document, bool pretty)
 
 char *json_state(const struct state *s, bool pretty)
 {
-	json_t *o = document(s->kernel), *vms = json_array();
+	json_t *o = json_document(s->kernel), *vms = json_array();
 
 	for (size_t i = 0; i < s->n_vms; i++)
 		json_array_append_new(vms, vm_json(&s->vms[i]));
 	put_string(o, "source", s->source);
 	put(o, "vms", vms);
 	put(o, "taps", taps_json(s->taps, s->n_taps));
-	put(o, "errors", errors_json(s->errors, s->n_errors));
-	return render(o, pretty);
+	put(o, "errors", json_errors(s->errors, s->n_errors));
+	return json_text(o, pretty);
 }
 
-static json_t *change_json(const struct change *c)
+json_t *json_change(const struct change *c)
 {
 	json_t *o = json_object();
 
@@ -387,10 +357,10 @@ static json_t *change_json(const struct change *c)
 char *json_changes(const char *kernel, const struct changes *c, char *const *notes,
 		   size_t n_notes, bool pretty)
 {
-	json_t *o = document(kernel), *changes = json_array(), *list = json_array();
+	json_t *o = json_document(kernel), *changes = json_array(), *list = json_array();
 
 	for (size_t i = 0; i < c->n; i++)
-		json_array_append_new(changes, change_json(&c->items[i]));
+		json_array_append_new(changes, json_change(&c->items[i]));
 	for (size_t i = 0; i < n_notes; i++) {
 		_cleanup_free_ char *valid = escape_utf8(notes[i]);
 
@@ -398,8 +368,8 @@ char *json_changes(const char *kernel, const struct changes *c, char *const *not
 	}
 	put(o, "changes", changes);
 	put(o, "notes", list);
-	put(o, "errors", errors_json(c->errors, c->n_errors));
-	return render(o, pretty);
+	put(o, "errors", json_errors(c->errors, c->n_errors));
+	return json_text(o, pretty);
 }
 
 static json_t *checks_json(const struct check_list *list)
@@ -420,7 +390,7 @@ static json_t *checks_json(const struct check_list *list)
 
 char *json_check(const struct check *c, bool pretty)
 {
-	json_t *o = document(c->kernel), *vms = json_array();
+	json_t *o = json_document(c->kernel), *vms = json_array();
 
 	for (size_t i = 0; i < c->n_vms; i++) {
 		json_t *vm = json_object();
@@ -432,5 +402,5 @@ char *json_check(const struct check *c, bool pretty)
 	}
 	put(o, "checks", checks_json(&c->host));
 	put(o, "vms", vms);
-	return render(o, pretty);
+	return json_text(o, pretty);
 }

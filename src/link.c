@@ -179,6 +179,8 @@ static void take_facts(const struct answer *a, struct tap *t)
 	t->tx_packets = counter(a->link, RTNL_LINK_TX_PACKETS);
 	t->rx_dropped = counter(a->link, RTNL_LINK_RX_DROPPED);
 	t->tx_dropped = counter(a->link, RTNL_LINK_TX_DROPPED);
+	t->rx_bytes = counter(a->link, RTNL_LINK_RX_BYTES);
+	t->tx_bytes = counter(a->link, RTNL_LINK_TX_BYTES);
 }
 
 /* The bridge or bond may go away between the two answers; then there is none. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "output.h"
 
+#include <stdio_ext.h>
 #include <string.h>
 
 #include "dot.h"
@@ -38,6 +39,19 @@ static int write_document(struct context *ctx, char *text, struct error *e)
 		rc = write_all(ctx->out, text, e);
 	free(text);
 	return rc;
+}
+
+int output_stream(struct context *ctx, char *text, bool *closed, struct error *e)
+{
+	*closed = false;
+	if (write_document(ctx, text, e) == 0)
+		return 0;
+	if (e->errnum != EPIPE)
+		return -1;
+	/* What nobody reads is not to be written again when the program ends. */
+	__fpurge(ctx->out);
+	*closed = true;
+	return 0;
 }
 
 int output_state(struct context *ctx, const struct state *s, struct error *e)

@@ -28,6 +28,12 @@ int output_check(struct context *ctx, const struct check *c, struct error *e);
 /* With -v, on ctx->err: why s->source is not the snapshot, if @why says so. */
 void output_source(struct context *ctx, const struct state *s, const struct error *why);
 
+/*
+ * One document of many: @text, which is freed; NULL is one that could not be made. *closed: the
+ * reader has closed the pipe, which is the end of such a stream and no error.
+ */
+int output_stream(struct context *ctx, char *text, bool *closed, struct error *e);
+
 /* Plain text such as help; not silenced by -q. */
 int output_text(struct context *ctx, const char *text, struct error *e);
 

@@ -125,7 +125,8 @@ static bool take_char(const char **p, const char *end, char c)
 }
 
 /* Fields of stat that follow the comm, numbered as in proc_pid_stat(5). */
-enum { STAT_STATE = 3, STAT_PPID = 4, STAT_FLAGS = 9, STAT_NICE = 19, STAT_START_TIME = 22,
+enum { STAT_STATE = 3, STAT_PPID = 4, STAT_FLAGS = 9, STAT_UTIME = 14,
+       STAT_STIME = 15, STAT_NICE = 19, STAT_START_TIME = 22,
        STAT_POLICY = 41 };
 
 static bool stat_field(struct proc_stat *st, int number, const char *s, size_t len)
@@ -146,6 +147,12 @@ static bool stat_field(struct proc_stat *st, int number, const char *s, size_t l
 	case STAT_FLAGS:
 		st->flags = (unsigned int)v;
 		return v <= UINT32_MAX && !negative;
+	case STAT_UTIME:
+		st->user_ticks = v;
+		return !negative;
+	case STAT_STIME:
+		st->system_ticks = v;
+		return !negative;
 	case STAT_NICE:
 		st->nice = negative ? -(int)(v & 0xff) : (int)(v & 0xff);
 		return v <= 20;
@@ -327,6 +334,20 @@ int64_t proc_parse_schedstat(const char *buf, size_t len)
 	if (!take_number(&p, end, 10, &v) || v > INT64_MAX || !take_char(&p, end, ' '))
 		return UNKNOWN;
 	return (int64_t)v;
+}
+
+int proc_parse_schedule(const char *buf, size_t len, int64_t *run_ns, int64_t *wait_ns)
+{
+	const char *p = buf, *end = buf + len;
+	uint64_t run, wait;
+
+	if (!take_number(&p, end, 10, &run) || !take_char(&p, end, ' ') ||
+	    !take_number(&p, end, 10, &wait) || !take_char(&p, end, ' ') ||
+	    run > INT64_MAX || wait > INT64_MAX)
+		return -1;
+	*run_ns = (int64_t)run;
+	*wait_ns = (int64_t)wait;
+	return 0;
 }
 
 int64_t proc_parse_ns(const char *link)

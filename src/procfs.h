@@ -45,6 +45,7 @@ struct proc_stat {
 	pid_t ppid;
 	unsigned int flags;	/* PROC_PF_* */
 	int nice;
+	uint64_t user_ticks, system_ticks;	/* of _SC_CLK_TCK; a process's are all its threads' */
 	uint64_t start_time;	/* clock ticks since boot */
 	unsigned int policy;	/* SCHED_* */
 };
@@ -69,6 +70,9 @@ char *proc_parse_cgroup_v1(const char *buf, size_t len, const char *controller);
 
 /* First number of a schedstat file: nanoseconds on a CPU. UNKNOWN if there is none. */
 int64_t proc_parse_schedstat(const char *buf, size_t len);
+
+/* The first two: ns on a CPU, and ns that it could have run but waited for one. -1 if there are none. */
+int proc_parse_schedule(const char *buf, size_t len, int64_t *run_ns, int64_t *wait_ns);
 
 /* Inode number of a namespace link, "net:[4026531840]". UNKNOWN if it is none. */
 int64_t proc_parse_ns(const char *link);

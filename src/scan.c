@@ -237,7 +237,7 @@ static int not_found(struct error *e, pid_t pid, enum looked looked)
 	}
 }
 
-int scan_pid(pid_t pid, struct state *s, struct error *e)
+static int scan_process(pid_t pid, bool named, struct state *s, struct error *e)
 {
 	enum looked looked;
 	struct scan sc;
@@ -250,9 +250,19 @@ int scan_pid(pid_t pid, struct state *s, struct error *e)
 		return -1;
 	}
 	snprintf(name, sizeof(name), "%d", (int)pid);
-	looked = look_at(&sc, name, pid, true);
+	looked = look_at(&sc, name, pid, named);
 	scan_finish(&sc);
 	return looked == LOOKED_VM ? 0 : not_found(e, pid, looked);
+}
+
+int scan_pid(pid_t pid, struct state *s, struct error *e)
+{
+	return scan_process(pid, true, s, e);
+}
+
+int scan_vm(pid_t pid, struct state *s, struct error *e)
+{
+	return scan_process(pid, false, s, e);
 }
 
 const struct error *scan_denied(const struct state *s)

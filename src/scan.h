@@ -25,6 +25,9 @@ int scan_host(struct state *s, struct error *e);
  */
 int scan_pid(pid_t pid, struct state *s, struct error *e);
 
+/* The same as scan_host() would see of it: STATUS_NOT_FOUND when it is no VM. */
+int scan_vm(pid_t pid, struct state *s, struct error *e);
+
 /* Only the kernel's release, for a state of which nothing was scanned. */
 void scan_kernel(struct state *s);
 

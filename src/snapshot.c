@@ -29,6 +29,12 @@ struct stream {
 	size_t len, size;
 };
 
+struct snapshot_session {
+	struct snapshot_bpf *skel;
+	bool has[SNAP_KINDS];
+	int64_t zcopytx;
+};
+
 /* Kernel dev_t: 12 bits of major, 20 of minor. */
 static void set_classes(struct snap_class *classes, const struct device_numbers *numbers)
 {
@@ -107,7 +113,7 @@ static int read_layout(struct snap_layout *at, struct error *e)
 	return 0;
 }
 
-static void set_kinds(struct snapshot *s, const struct snap_layout *at)
+static void set_kinds(struct snapshot_session *s, const struct snap_layout *at)
 {
 	s->has[SNAP_NET] = at->net_dev != SNAP_ABSENT;
 	s->has[SNAP_SCSI] = at->scsi_dev != SNAP_ABSENT;
@@ -125,7 +131,7 @@ static int64_t read_zcopytx(void)
 	return *text.data != '0';
 }
 
-static struct snapshot_bpf *load(struct snapshot *s, struct error *e)
+static struct snapshot_bpf *load(struct snapshot_session *s, struct error *e)
 {
 	struct device_numbers numbers;
 	struct snap_layout at;
@@ -235,20 +241,53 @@ static int walk_pages(const struct snapshot_bpf *skel, struct snapshot *s, struc
 	return 0;
 }
 
-int snapshot_take(pid_t pid, struct snapshot *s, struct error *e)
+int snapshot_open(struct snapshot_session **session, struct error *e)
 {
-	struct snapshot_bpf *skel;
+	struct snapshot_session *s = xcalloc(1, sizeof(*s));
+
+	*session = NULL;
+	s->zcopytx = read_zcopytx();
+	s->skel = load(s, e);
+	if (!s->skel) {
+		free(s);
+		return -1;
+	}
+	*session = s;
+	return 0;
+}
+
+int snapshot_again(struct snapshot_session *session, pid_t pid, struct snapshot *s, struct error *e)
+{
 	int ret;
 
-	*s = (struct snapshot){ .zcopytx = read_zcopytx() };
-	skel = load(s, e);
-	if (!skel)
-		return -1;
-	ret = walk(skel, pid, s, e);
+	*s = (struct snapshot){ .zcopytx = session->zcopytx };
+	memcpy(s->has, session->has, sizeof(s->has));
+	*(volatile __u32 *)&session->skel->bss->page_from = 0;
+	ret = walk(session->skel, pid, s, e);
 	if (ret == 0)
-		ret = walk_pages(skel, s, e);
-	snapshot_bpf__destroy(skel);
+		ret = walk_pages(session->skel, s, e);
 	if (ret)
 		snapshot_free(s);
+	return ret;
+}
+
+void snapshot_close(struct snapshot_session *session)
+{
+	if (!session)
+		return;
+	snapshot_bpf__destroy(session->skel);
+	free(session);
+}
+
+int snapshot_take(pid_t pid, struct snapshot *s, struct error *e)
+{
+	struct snapshot_session *session;
+	int ret;
+
+	*s = (struct snapshot){ 0 };
+	if (snapshot_open(&session, e))
+		return -1;
+	ret = snapshot_again(session, pid, s, e);
+	snapshot_close(session);
 	return ret;
 }

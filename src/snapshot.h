@@ -35,6 +35,13 @@ struct snapshot {
 
 /* Of the process @pid, or of all processes (0). */
 int snapshot_take(pid_t pid, struct snapshot *s, struct error *e);
+
+/* For who takes many: what is loaded into the kernel stays there until the session is closed. */
+struct snapshot_session;
+int snapshot_open(struct snapshot_session **session, struct error *e);
+int snapshot_again(struct snapshot_session *session, pid_t pid, struct snapshot *s, struct error *e);
+void snapshot_close(struct snapshot_session *session);
+
 void snapshot_free(struct snapshot *s);
 
 /* Take in what one read() after the other gave. Pure. -1 when it is no stream of records. */

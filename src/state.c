@@ -34,6 +34,7 @@ void tap_init(struct tap *t)
 	t->ifindex = t->netns = t->rx_frames = t->rx_frames_max = t->vhost = t->mtu = UNKNOWN;
 	t->multi_queue = t->vnet_hdr = t->persist = t->numqueues = t->numdisabled = UNKNOWN;
 	t->rx_packets = t->tx_packets = t->rx_dropped = t->tx_dropped = UNKNOWN;
+	t->rx_bytes = t->tx_bytes = UNKNOWN;
 }
 
 void tap_free(struct tap *t)

@@ -139,7 +139,8 @@ struct tap {
 	char operstate[24];		/* "up", "unknown" as the kernel has it; "" unknown to us */
 	int64_t multi_queue, vnet_hdr, persist;		/* 0, 1: flags of a tun device */
 	int64_t numqueues, numdisabled;	/* of a tap with multi_queue; by snapshot, of any */
-	int64_t rx_packets, tx_packets, rx_dropped, tx_dropped;
+	int64_t rx_packets, tx_packets, rx_dropped, tx_dropped;	/* rx: from the VM */
+	int64_t rx_bytes, tx_bytes;
 	struct tap_inside inside;
 	struct error *errors;
 	size_t n_errors;

@@ -81,6 +81,19 @@ static int look(const struct vm_ref *ref, const struct tap *t, struct look *l, i
 	return -1;
 }
 
+int tap_where(const struct vm_ref *ref, const struct tap *t, struct tap_place *p, struct error *e)
+{
+	struct look l = { .netns = UNKNOWN };
+
+	*p = (struct tap_place){ .netns_fd = -1 };
+	if (look(ref, t, &l, &p->netns_fd, e))
+		return -1;
+	memcpy(p->ifname, l.ifname, sizeof(p->ifname));
+	memcpy(p->mac, l.mac, sizeof(p->mac));
+	p->netns = l.netns;
+	return 0;
+}
+
 /* Without the namespace's fd: only to compare. */
 static int look_again(const struct vm_ref *ref, const struct tap *t, struct look *l, struct error *e)
 {

@@ -38,6 +38,16 @@ int tap_visit_named(int netns_fd, const char *ifname, struct tap_visit *v, tap_a
 		    struct error *e);
 void tap_visit_end(struct tap_visit *v);
 
+/* Where the interface behind @t is now: name, address, namespace with an fd of it, to be closed. */
+struct tap_place {
+	char ifname[16];
+	unsigned char mac[6];
+	int64_t netns;
+	int netns_fd;
+};
+/* e->errnum is ENODEV when there is none any more. */
+int tap_where(const struct vm_ref *ref, const struct tap *t, struct tap_place *p, struct error *e);
+
 /* An act: rx-frames into v->facts; unknown where there is no coalescing. */
 int tap_get_rx_frames(struct tap_visit *v, void *unused, struct error *e);
 

@@ -57,6 +57,12 @@ int target_find(const char *const *texts, size_t n, struct state *s, struct sele
 int target_find_tap(const char *text, struct state *s, struct vm **vm, struct tap **tap,
 		    const char **ifname, struct error *e);
 
+/*
+ * @item by pid, fd and indices: found again with a look at one process, it is no other of that
+ * name. Free it.
+ */
+char *target_fixed(const struct selected *item);
+
 /* "vm1/net0/rx" as one types it (the pid if it has no name); bytes as they are. Free it. */
 char *target_name(const struct vm *vm, const struct device *d, const struct queue *q);
 

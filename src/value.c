@@ -69,6 +69,20 @@ int value_parse_usecs(const char *text, uint32_t *usecs, struct error *e)
 	return 0;
 }
 
+int value_parse_interval(const char *text, int64_t *ns, struct error *e)
+{
+	size_t len = strlen(text);
+	bool bare = len && text[len - 1] >= '0' && text[len - 1] <= '9';
+	_cleanup_free_ char *with_unit = xasprintf("%s%s", text, bare ? "s" : "");
+	uint32_t usecs;
+
+	if (value_parse_usecs(with_unit, &usecs, e) || usecs < 10000)
+		return error_set(e, STATUS_USAGE, 0, NULL,
+				 "'%s' is no time from 10 ms to 4,294 s; give seconds: 1, 0.5, 500ms", text);
+	*ns = usecs * 1000LL;
+	return 0;
+}
+
 void ranges_add(struct ranges *r, uint32_t first, uint32_t last)
 {
 	size_t at = 0, end;

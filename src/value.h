@@ -18,6 +18,9 @@
  */
 int value_parse_usecs(const char *text, uint32_t *usecs, struct error *e);
 
+/* A time as value_parse_usecs() takes it, but of seconds if it has no unit; from 10 ms to 4,294 s. */
+int value_parse_interval(const char *text, int64_t *ns, struct error *e);
+
 /* Numbers @first to @last, both included. */
 struct range {
 	uint32_t first, last;

@@ -11,8 +11,8 @@ BUILD_PKGS=(gcc libc6-dev make pkg-config libjansson-dev libsmartcols-dev libmnl
 LAB_PKGS=(debian-archive-keyring qemu-system-x86 ipxe ipxe-qemu busybox-static kmod cpio xz-utils zstd
 	iproute2 ethtool iputils-ping jq socat procps util-linux python3)
 CHECK_PKGS=(clang libclang-rt-14-dev clang-tidy clang-tools cppcheck libcmocka-dev libbpf-dev
-	bpftool python3-jsonschema gdb strace lsof graphviz shellcheck mandoc bsdextrautils util-linux-extra
-	bash-completion rpm rpmlint git debootstrap)
+	bpftool python3-jsonschema python3-prometheus-client gdb strace lsof graphviz shellcheck mandoc
+	bsdextrautils util-linux-extra bash-completion rpm rpmlint git debootstrap)
 
 case ${1:-check} in
 demo) want=("${BUILD_PKGS[@]}" "${LAB_PKGS[@]}") ;;

@@ -43,7 +43,7 @@ is "commands in the man page are those in the code" \
 # Operands too: ".It Cm show Op Ar TARGET ..." is "[TARGET...]".
 is "operands in the man page are those in the code" \
 	"$(sed -n 's/^\.It Cm //p' "$man" |
-		sed -E 's/ Ar /\t/; s/ Op\t([A-Z]+)( ?\.\.\.)?/\t[\1\2]/; s/ Op Ar ([A-Z]+)( ?\.\.\.)?/ [\1\2]/; s/ Ar / /g; s/ \.\.\./.../g
+		sed -E 's/ Ar /\t/; s/ Op\t([A-Z]+)( ?\.\.\.)?/\t[\1\2]/; s/ Op Ar ([A-Z]+)( ?\.\.\.)?/ [\1\2]/g; s/ Ar / /g; s/ \.\.\./.../g
 			/\t/!s/$/\t-/' | sort)" \
 	"$("$VHOSTCTL" --dump-options | awk -F '\t' '$1 != "-" && $2 == "-" { print $1 "\t" $3 }' | sort)"
 

@@ -15,6 +15,13 @@ read -ra kinds <<<"state state state state state state state state state state c
 out=$("$BUILD/unit/test_json" --print | validate "${kinds[@]}")
 ok "all sample documents are valid" "$out"
 
+out=$("$BUILD/unit/test_rates" --print | validate rates)
+ok "sample rates are valid" "$out"
+out=$("$BUILD/unit/test_monitor" --print | validate event)
+ok "sample events are valid" "$out"
+out=$("$BUILD/unit/test_trial" --print | validate trial_report)
+ok "sample trials are valid" "$out"
+
 # refused NAME KIND DOCUMENT
 refused() {
 	local out

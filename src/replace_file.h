@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef REPLACE_FILE_H
+#define REPLACE_FILE_H
+
+#include "error.h"
+
+/*
+ * @text as the file @path: a reader sees the old text or the new, never a part. The new file is made
+ * beside it, under a hidden name that ends in no ".prom".
+ */
+int replace_file(const char *path, const char *text, struct error *e);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Parts of sampler.c: what is counted of threads and rings. */
+#ifndef SAMPLER_RINGS_H
+#define SAMPLER_RINGS_H
+
+#include "sampler.h"
+
+/* The thread or process below /proc; start_time 0 when there is none. */
+void thread_count_read(pid_t tid, struct thread_count *t);
+
+/* One snapshot into the meters of its rings. */
+void sampler_feed(struct sampler *s, const struct snapshot *snap, int64_t at_ns);
+/* What the meters of a process have come to. */
+void sampler_count_rings(const struct sampler *s, pid_t pid, struct vm_count *c);
+/* Meters of rings that were not there in the last sample are not needed any more. */
+void sampler_prune(struct sampler *s);
+
+#endif

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is to be tried, and what it takes to put it back: by pid, fd and index, which do not change hands. */
+#include "trial.h"
+
+#include <string.h>
+
+#include "coalesce.h"
+#include "options.h"
+#include "trial_steps.h"
+#include "util.h"
+#include "value.h"
+
+static int bad_setting(const char *text, struct error *e)
+{
+	return error_set(e, STATUS_USAGE, 0, NULL,
+			 "'%s' is no setting; there are busyloop=USECS, rx-frames=N and "
+			 "workers=per-queue or N", text);
+}
+
+static int parse_workers(const char *text, uint32_t *count, struct error *e)
+{
+	uint64_t n = 0;
+
+	if (strcmp(text, "per-queue") && (parse_uint(text, 1024, &n) || !n))
+		return error_set(e, STATUS_USAGE, 0, NULL,
+				 "workers=%s is neither per-queue nor a number from 1 to 1024", text);
+	*count = (uint32_t)n;
+	return 0;
+}
+
+int trial_parse(const char *text, struct trial_setting *s, struct error *e)
+{
+	const char *value = strchr(text, '=');
+
+	if (!value)
+		return bad_setting(text, e);
+	value++;
+	if (!strncmp(text, "busyloop=", 9)) {
+		s->kind = TRIAL_BUSYLOOP;
+		return value_parse_usecs(value, &s->value, e);
+	}
+	if (!strncmp(text, "rx-frames=", 10)) {
+		s->kind = TRIAL_RX_FRAMES;
+		return coalesce_parse(value, &s->value, e);
+	}
+	if (strncmp(text, "workers=", 8))
+		return bad_setting(text, e);
+	s->kind = TRIAL_WORKERS;
+	return parse_workers(value, &s->value, e);
+}
+
+static const struct {
+	int (*plan)(struct trial *t, const struct trial_setting *s, struct error *e);
+	int (*set)(struct trial *t, const struct trial_setting *s, struct error *e);
+	int (*put_back)(struct trial *t, struct error *e);
+} steps[TRIAL_KINDS] = {
+	[TRIAL_BUSYLOOP] = { trial_plan_busyloop, trial_set_busyloop, trial_put_back_busyloop },
+	[TRIAL_RX_FRAMES] = { trial_plan_frames, trial_set_frames, trial_put_back_frames },
+	[TRIAL_WORKERS] = { trial_plan_workers, trial_set_workers, trial_put_back_workers },
+};
+
+static int fix_target(struct trial *t, const char *text, struct error *e)
+{
+	struct selection sel = { 0 };
+	struct state state = { 0 };
+	int ret = target_find(&text, 1, &state, &sel, e);
+
+	for (size_t i = 0; ret == 0 && i < sel.n; i++) {
+		*ARRAY_ADD(t->fixed, t->n_fixed) = target_fixed(&sel.items[i]);
+		t->pid = sel.items[i].vm->pid;
+		t->start_time = sel.items[i].vm->start_time;
+	}
+	selection_free(&sel);
+	state_free(&state);
+	return ret;
+}
+
+int trial_plan(struct trial *t, const char *text, struct error *e)
+{
+	int ret = fix_target(t, text, e);
+
+	t->text = xstrdup(text);
+	for (size_t i = 0; ret == 0 && i < t->n_settings; i++)
+		ret = steps[t->settings[i].kind].plan(t, &t->settings[i], e);
+	return ret ? error_target(e, "%s", text) : 0;
+}
+
+int trial_set(struct trial *t, struct error *e)
+{
+	struct error second = ERROR_INIT;
+	int ret = 0;
+
+	changes_free(&t->changes);
+	for (size_t i = 0; ret == 0 && i < t->n_settings; i++)
+		ret = steps[t->settings[i].kind].set(t, &t->settings[i], e);
+	if (ret == 0)
+		return 0;
+	error_target(e, "%s", t->text);
+	if (trial_put_back(t, &second) == 0)
+		return -1;
+	e->status = second.status;
+	snprintf(e->message + strlen(e->message), sizeof(e->message) - strlen(e->message), "; %s",
+		 second.message);
+	return -1;
+}
+
+static bool is_gone(const struct trial *t)
+{
+	struct vm_ref ref = VM_REF_INIT;
+	struct error ignored;
+	bool gone = vm_hold(&ref, t->pid, t->start_time, &ignored) && ignored.status == STATUS_NOT_FOUND;
+
+	vm_release(&ref);
+	return gone;
+}
+
+/* Each kind is tried, whatever became of the others. */
+int trial_put_back(struct trial *t, struct error *e)
+{
+	bool failed = false;
+
+	for (size_t i = t->n_settings; i > 0; i--) {
+		struct error own = ERROR_INIT;
+		_cleanup_free_ char *remedy = NULL;
+
+		if (steps[t->settings[i - 1].kind].put_back(t, &own) == 0 || is_gone(t))
+			continue;
+		remedy = trial_remedy(t);
+		error_set(e, STATUS_ROLLBACK, own.errnum, "put back",
+			  "%s; what is left can be put back with: %s", own.message, remedy ? remedy : "-");
+		error_target(e, "%s", t->text);
+		failed = true;
+	}
+	return failed ? -1 : 0;
+}
+
+/* Of the undos from @i on, those that one command serves: of one device, with one value. */
+static char *queue_list(const struct trial *t, size_t i)
+{
+	char *text = xasprintf("%u", t->undos[i].queue);
+
+	for (size_t k = i + 1; k < t->n_undos; k++) {
+		const struct trial_undo *a = &t->undos[i], *b = &t->undos[k];
+		char *longer;
+
+		if (a->kind != b->kind || a->fd != b->fd || a->value != b->value)
+			continue;
+		longer = xasprintf("%s,%u", text, b->queue);
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+static bool in_earlier_list(const struct trial *t, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (t->undos[k].kind == t->undos[i].kind && t->undos[k].fd == t->undos[i].fd &&
+		    t->undos[k].value == t->undos[i].value)
+			return true;
+	return false;
+}
+
+/* Workers that were made meanwhile serve nothing once the queues are back. */
+static char *command(const struct trial *t, size_t i)
+{
+	const struct trial_undo *u = &t->undos[i];
+	_cleanup_free_ char *queues = queue_list(t, i);
+	_cleanup_free_ char *more = NULL;
+	bool last = true;
+
+	switch (u->kind) {
+	case TRIAL_BUSYLOOP:
+		return xasprintf("vhostctl -q busyloop set --force %d/fd%d/%s %u", (int)t->pid, u->fd, queues,
+				 u->value);
+	case TRIAL_RX_FRAMES:
+		return xasprintf("vhostctl -q coalesce set %d/fd%d %u", (int)t->pid, u->fd, u->value);
+	default:
+		for (size_t k = i + 1; k < t->n_undos; k++)
+			last &= t->undos[k].kind != u->kind || t->undos[k].fd != u->fd ||
+				in_earlier_list(t, k);
+		if (last)
+			more = xasprintf(" && vhostctl -q worker free --idle %d/fd%d", (int)t->pid, u->fd);
+		return xasprintf("vhostctl -q worker attach %d/fd%d/%s %u%s", (int)t->pid, u->fd, queues,
+				 u->value, more ? more : "");
+	}
+}
+
+char *trial_remedy(const struct trial *t)
+{
+	char *all = NULL;
+
+	for (size_t i = 0; i < t->n_undos; i++) {
+		_cleanup_free_ char *one = NULL;
+		char *longer;
+
+		if (in_earlier_list(t, i))
+			continue;
+		one = command(t, i);
+		longer = all ? xasprintf("%s && %s", all, one) : xstrdup(one);
+		free(all);
+		all = longer;
+	}
+	return all;
+}
+
+void trial_free(struct trial *t)
+{
+	for (size_t i = 0; i < t->n_fixed; i++)
+		free(t->fixed[i]);
+	free(t->fixed);
+	free(t->text);
+	free(t->settings);
+	free(t->undos);
+	free(t->made);
+	free(t->made_fds);
+	changes_free(&t->changes);
+	*t = (struct trial){ 0 };
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Settings that are tried: checked, set, and put back. */
+#ifndef TRIAL_H
+#define TRIAL_H
+
+#include "owner.h"
+#include "target.h"
+
+enum trial_kind { TRIAL_BUSYLOOP, TRIAL_RX_FRAMES, TRIAL_WORKERS, TRIAL_KINDS };
+
+struct trial_setting {
+	enum trial_kind kind;
+	uint32_t value;		/* of workers, 0: one for each queue */
+};
+
+/* What was before. */
+struct trial_undo {
+	enum trial_kind kind;
+	int fd;			/* of the device or tap in the VM's process */
+	unsigned int queue;
+	uint32_t value;		/* us, frames, or the id of the queue's worker */
+	bool set;		/* it was changed, and not put back yet */
+};
+
+struct trial {
+	char *text;		/* the TARGET as it was asked for */
+	pid_t pid;
+	uint64_t start_time;
+	char **fixed;		/* the same by pid and fd */
+	size_t n_fixed;
+	struct trial_setting *settings;
+	size_t n_settings;
+	struct trial_undo *undos;
+	size_t n_undos;
+	uint32_t *made;		/* ids of workers that were made */
+	int *made_fds;		/* of the devices that they are of */
+	size_t n_made;
+	struct changes changes;	/* what was set, or would be */
+	struct owner_log log;	/* of the last stop */
+};
+
+/* "busyloop=50", "rx-frames=64", "workers=per-queue", "workers=4". */
+int trial_parse(const char *text, struct trial_setting *s, struct error *e);
+
+/*
+ * Find the target, and check that each setting applies to something of it, can be set, and can be put
+ * back. Nothing is changed; t->changes says what would be. t->settings are there already.
+ */
+int trial_plan(struct trial *t, const char *text, struct error *e);
+
+/* Set all; t->changes is what was. On failure, what was set is put back (STATUS_ROLLBACK: or not). */
+int trial_set(struct trial *t, struct error *e);
+
+/* 0 also when the VM is gone, with which its settings are. STATUS_ROLLBACK when one is left. */
+int trial_put_back(struct trial *t, struct error *e);
+
+/* Commands that do the same, for when this process cannot; NULL when there is nothing. Free it. */
+char *trial_remedy(const struct trial *t);
+
+void trial_free(struct trial *t);
+
+#endif

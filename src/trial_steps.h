@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Parts of trial.c: to check, set and put back each kind of setting. */
+#ifndef TRIAL_STEPS_H
+#define TRIAL_STEPS_H
+
+#include "trial.h"
+#include "vm.h"
+
+int trial_plan_busyloop(struct trial *t, const struct trial_setting *s, struct error *e);
+int trial_set_busyloop(struct trial *t, const struct trial_setting *s, struct error *e);
+int trial_put_back_busyloop(struct trial *t, struct error *e);
+
+int trial_plan_frames(struct trial *t, const struct trial_setting *s, struct error *e);
+int trial_set_frames(struct trial *t, const struct trial_setting *s, struct error *e);
+int trial_put_back_frames(struct trial *t, struct error *e);
+
+int trial_plan_workers(struct trial *t, const struct trial_setting *s, struct error *e);
+int trial_set_workers(struct trial *t, const struct trial_setting *s, struct error *e);
+int trial_put_back_workers(struct trial *t, struct error *e);
+
+/* What @texts name in the VM of the trial, which must still be that one. */
+int trial_find(const struct trial *t, char *const *texts, size_t n, struct state *state,
+	       struct selection *sel, struct error *e);
+
+/* Leave the devices of @kind, each by itself; those of a VM that was named as a whole, too. */
+void trial_keep_kind(struct selection *sel, enum device_kind kind);
+
+void trial_add_undo(struct trial *t, enum trial_kind kind, int fd, unsigned int queue, uint32_t value);
+void trial_mark(struct trial *t, enum trial_kind kind, bool set);
+
+#endif
