@@ -20,6 +20,10 @@ PREFIX ?= /usr/local
 BUILD  ?= build
 INSTALL ?= install
 PKG_CONFIG ?= pkg-config
+ifeq ($(shell command -v $(PKG_CONFIG)),)
+$(info no $(PKG_CONFIG); "make demo" and "make check" install what they need)
+override PKG_CONFIG := false
+endif
 
 Q   := $(if $(V),,@)
 say  = $(if $(V),@:,@echo "  CC $@")
