@@ -120,11 +120,16 @@ INSTALLED := $(BUILD)/vhostctl:$(SBINDIR)/vhostctl \
 	$(foreach e,$(wildcard src/hooks/* man/*.schema.json),$(e):$(DOCDIR)/examples/$(notdir $(e)))
 INSTALLED_TO := $(foreach i,$(INSTALLED),$(DESTDIR)$(lastword $(subst :, ,$(i))))
 
+# A unit names the program where it is installed.
 install: all ## install under $(DESTDIR)$(PREFIX)
 	@set -e; for i in $(INSTALLED); do \
-		[ -x $${i%%:*} ] && mode=755 || mode=644; \
-		set -- $(INSTALL) -D -m $$mode $${i%%:*} $(DESTDIR)$${i#*:}; \
-		echo "$$@"; "$$@"; \
+		from=$${i%%:*} to=$(DESTDIR)$${i#*:}; \
+		[ -x $$from ] && mode=755 || mode=644; \
+		echo $(INSTALL) -D -m $$mode $$from $$to; \
+		case $$from in \
+		*.service) sed 's|/usr/local/sbin/|$(SBINDIR)/|' $$from | $(INSTALL) -D -m $$mode /dev/stdin $$to ;; \
+		*) $(INSTALL) -D -m $$mode $$from $$to ;; \
+		esac; \
 	done
 
 # Directories go if they are empty and ours by name or, under DESTDIR, on the way to something of ours.

@@ -21,6 +21,11 @@ $pages
 644 opt/v/share/doc/vhostctl/README
 $examples")"
 
+for unit in "$root"/opt/v/share/doc/vhostctl/examples/*.service; do
+	[ ! -e "$unit" ] || is "${unit##*/} runs the installed program" \
+		"$(sed -nE 's/^ExecStart=([^ ]*).*/\1/p' "$unit" | sort -u)" /opt/v/sbin/vhostctl
+done
+
 "$root/opt/v/sbin/vhostctl" --version >/dev/null
 ok "the installed program runs"
 
