@@ -155,7 +155,7 @@ dist: ## the tarball, $(BUILD)/vhostctl-VERSION.tar.xz, the same bytes from the 
 		git ls-files -z; time=$$(git log -1 --format=%ct); \
 		[ -z "$$(git status --porcelain -uno)" ] || echo "dist: with changes that are not committed" >&2; \
 	else \
-		find . -mindepth 1 -name 'build*' -prune -o -type f -printf '%P\0'; time=$$(stat -c %Y Makefile); \
+		find . -mindepth 1 -path './build*' -prune -o -type f -printf '%P\0'; time=$$(stat -c %Y Makefile); \
 	fi >$(BUILD)/dist.files; \
 	LC_ALL=C sort -z $(BUILD)/dist.files | tar -c --no-recursion --null -T - --format=gnu \
 		--transform 's,^,$(DIST)/,S' --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
