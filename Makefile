@@ -20,6 +20,10 @@ PREFIX ?= /usr/local
 BUILD  ?= build
 INSTALL ?= install
 PKG_CONFIG ?= pkg-config
+ifeq ($(shell command -v $(PKG_CONFIG)),)
+$(info no $(PKG_CONFIG); "make demo" and "make check" install what they need)
+override PKG_CONFIG := false
+endif
 
 Q   := $(if $(V),,@)
 say  = $(if $(V),@:,@echo "  CC $@")
@@ -116,11 +120,16 @@ INSTALLED := $(BUILD)/vhostctl:$(SBINDIR)/vhostctl \
 	$(foreach e,$(wildcard src/hooks/* man/*.schema.json),$(e):$(DOCDIR)/examples/$(notdir $(e)))
 INSTALLED_TO := $(foreach i,$(INSTALLED),$(DESTDIR)$(lastword $(subst :, ,$(i))))
 
+# A unit names the program where it is installed.
 install: all ## install under $(DESTDIR)$(PREFIX)
 	@set -e; for i in $(INSTALLED); do \
-		[ -x $${i%%:*} ] && mode=755 || mode=644; \
-		set -- $(INSTALL) -D -m $$mode $${i%%:*} $(DESTDIR)$${i#*:}; \
-		echo "$$@"; "$$@"; \
+		from=$${i%%:*} to=$(DESTDIR)$${i#*:}; \
+		[ -x $$from ] && mode=755 || mode=644; \
+		echo $(INSTALL) -D -m $$mode $$from $$to; \
+		case $$from in \
+		*.service) sed 's|/usr/local/sbin/|$(SBINDIR)/|' $$from | $(INSTALL) -D -m $$mode /dev/stdin $$to ;; \
+		*) $(INSTALL) -D -m $$mode $$from $$to ;; \
+		esac; \
 	done
 
 # Directories go if they are empty and ours by name or, under DESTDIR, on the way to something of ours.
@@ -146,7 +155,7 @@ dist: ## the tarball, $(BUILD)/vhostctl-VERSION.tar.xz, the same bytes from the 
 		git ls-files -z; time=$$(git log -1 --format=%ct); \
 		[ -z "$$(git status --porcelain -uno)" ] || echo "dist: with changes that are not committed" >&2; \
 	else \
-		find . -mindepth 1 -name 'build*' -prune -o -type f -printf '%P\0'; time=$$(stat -c %Y Makefile); \
+		find . -mindepth 1 -path './build*' -prune -o -type f -printf '%P\0'; time=$$(stat -c %Y Makefile); \
 	fi >$(BUILD)/dist.files; \
 	LC_ALL=C sort -z $(BUILD)/dist.files | tar -c --no-recursion --null -T - --format=gnu \
 		--transform 's,^,$(DIST)/,S' --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \

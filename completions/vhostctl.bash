@@ -156,6 +156,7 @@ _vhostctl_values() {
 		;;
 	USECS) _vhostctl_offer off 10 20 50 100 ;;
 	SOURCE) _vhostctl_offer snapshot owner ;;
+	SETTING) _vhostctl_offer busyloop= rx-frames= workers= ;;
 	FILE) files=1 ;;
 	esac
 }

@@ -31,7 +31,7 @@ struct completions {
  * One level at a time: VMs, and once a single one is left its devices and taps too; then queues. Of the
  * device that @typed names, also the workers as far as @s knows them. Without @utf8, plain ASCII only.
  */
-void complete_target(struct state *s, const char *typed, bool utf8, struct completions *c);
+void complete_target(struct state *s, const char *typed, bool utf8, struct completions *found);
 
 const char *completion_kind_name(enum completion_kind kind);
 void completions_free(struct completions *c);

@@ -62,6 +62,25 @@ PYTHON
 )
 is "every key of the schema is in the man page" "$missing" ""
 
+# The refusals that the man page explains are such as the program makes: "a ... b" has the pieces in one message.
+unknown=$(/usr/bin/python3 - "$man" src/*.c <<'PYTHON'
+import re, sys
+page = open(sys.argv[1]).read()
+trouble = page[page.index(".Sh TROUBLE"):]
+trouble = trouble[:trouble.index("\n.Sh ")]
+literal = r'"(?:[^"\\]|\\.)*"'
+messages = []
+for name in sys.argv[2:]:
+    for run in re.findall(rf"{literal}(?:\s*{literal})*", open(name).read()):
+        messages.append("".join(part[1:-1] for part in re.findall(literal, run)))
+phrases = re.findall(r"\bDo (.*?) Dc", trouble)
+print(*[p for p in phrases if not any(all(x in m for x in p.split(" ... ")) for m in messages)], sep="\n")
+if len(phrases) < 30:
+    print("the section was not understood")
+PYTHON
+)
+is "the refusals that the man page explains are in the program" "$unknown" ""
+
 is "exit statuses in the man page are those of the code" \
 	"$(sed -n '/^\.Sh EXIT/,/^\.Sh EXAMPLES/s/^\.It \([0-9]\)$/\1/p' "$man" | sort)" \
 	"$(sed -n 's/^\tSTATUS_[A-Z_]* = \([0-9]\),.*/\1/p' src/error.h | sort)"

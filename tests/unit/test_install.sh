@@ -21,6 +21,11 @@ $pages
 644 opt/v/share/doc/vhostctl/README
 $examples")"
 
+for unit in "$root"/opt/v/share/doc/vhostctl/examples/*.service; do
+	[ ! -e "$unit" ] || is "${unit##*/} runs the installed program" \
+		"$(sed -nE 's/^ExecStart=([^ ]*).*/\1/p' "$unit" | sort -u)" /opt/v/sbin/vhostctl
+done
+
 "$root/opt/v/sbin/vhostctl" --version >/dev/null
 ok "the installed program runs"
 
@@ -50,6 +55,8 @@ out=$("$MAKE" -s install PREFIX="$tmp/own" 2>&1 && mkdir "$tmp/own/share/man/man
 	"$MAKE" -s uninstall PREFIX="$tmp/own" 2>&1)
 ok "install and uninstall on the system itself" "$out"
 is "its directories stay" "$(cd "$tmp/own" && find . -mindepth 1 | sort | tr '\n' ' ')" \
-	"./sbin ./share ./share/bash-completion ./share/bash-completion/completions ./share/doc ./share/man ./share/man/man7 ./share/man/man8 "
+	"$({ (cd man && printf '%s\n' *.[1-8] any.7 | sed 's,.*\.,./share/man/man,')
+		printf './%s\n' sbin share share/bash-completion share/bash-completion/completions share/doc share/man
+	} | sort -u | tr '\n' ' ')"
 
 done_testing
