@@ -28,6 +28,7 @@ struct context {
 	FILE *out, *err;
 	int argc;		/* operands, without the command's name */
 	char **argv;
+	int status;		/* exit status of a run that did not fail, if not 0 */
 	void *options;		/* the command's own struct, zeroed, then filled by its table */
 };
 
@@ -50,6 +51,9 @@ extern const struct command cmd_show;
 extern const struct command cmd_busyloop;
 extern const struct command cmd_worker;
 extern const struct command cmd_coalesce;
+extern const struct command cmd_save;
+extern const struct command cmd_apply;
+extern const struct command cmd_diff;
 extern const struct command cmd_check;
 
 /* Options that every command takes, before or after its name. */

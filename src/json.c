@@ -7,6 +7,7 @@
 
 #include "escape.h"
 #include "feature_name.h"
+#include "json_text.h"
 #include "util.h"
 
 #define SCHEMA 1 /* counts breaking changes only */
@@ -336,8 +337,7 @@ static char *escape_delete(char *text)
 	return out;
 }
 
-/* Takes @document and ends the text with a newline. */
-static char *render(json_t *document, bool pretty)
+char *json_text(json_t *document, bool pretty)
 {
 	size_t flags = JSON_ENSURE_ASCII | (pretty ? JSON_INDENT(2) : JSON_COMPACT);
 	char *text = json_dumps(document, flags), *line;
@@ -361,7 +361,7 @@ char *json_state(const struct state *s, bool pretty)
 	put(o, "vms", vms);
 	put(o, "taps", taps_json(s->taps, s->n_taps));
 	put(o, "errors", errors_json(s->errors, s->n_errors));
-	return render(o, pretty);
+	return json_text(o, pretty);
 }
 
 static json_t *change_json(const struct change *c)
@@ -400,7 +400,7 @@ char *json_changes(const char *kernel, const struct changes *c, char *const *not
 	}
 	put(o, "changes", changes);
 	put(o, "notes", list);
-	return render(o, pretty);
+	return json_text(o, pretty);
 }
 
 static json_t *checks_json(const struct check_list *list)
@@ -433,5 +433,5 @@ char *json_check(const struct check *c, bool pretty)
 	}
 	put(o, "checks", checks_json(&c->host));
 	put(o, "vms", vms);
-	return render(o, pretty);
+	return json_text(o, pretty);
 }

@@ -30,6 +30,12 @@ void session_end(struct session *s);
 enum map_source { MAP_ANY, MAP_BY_CALLS };
 int session_read_map(struct session *s, enum map_source source, struct error *e);
 
+/*
+ * Which request queues of the vhost-scsi device the VM uses, by its command line or as the map
+ * shows them set up. -1 when neither tells.
+ */
+int session_find_requests(struct session *s, struct ranges *requests, struct error *e);
+
 void ops_add(struct ops *ops, const struct session *s, enum vhost_verb verb, unsigned int index,
 	     uint32_t value, bool essential);
 int ops_run(struct session *s, enum owner_thread rule, struct ops *ops, struct error *e);

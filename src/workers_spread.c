@@ -35,7 +35,7 @@ static void add_set_up(const struct device *d, struct ranges *requests)
  * and no call tells which those are. What the command line says is so before the guest has
  * set a queue up, too.
  */
-static int find_requests(struct session *s, struct ranges *requests, struct error *e)
+int session_find_requests(struct session *s, struct ranges *requests, struct error *e)
 {
 	_cleanup_proc_text_ struct proc_text text = { 0 };
 	unsigned int n = 0;
@@ -171,7 +171,7 @@ static int spread(struct session *s, unsigned int count, struct ranges *requests
 	int ret = 0;
 
 	/* The snapshot first: whether the kernel has the calls, the first of them tells. */
-	if (session_read_map(s, MAP_ANY, e) < 0 || (!requests->n && find_requests(s, requests, e) < 0))
+	if (session_read_map(s, MAP_ANY, e) < 0 || (!requests->n && session_find_requests(s, requests, e) < 0))
 		return -1;
 	if (s->job->dry_run && check_calls(s, e) < 0)
 		return -1;
