@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "policy_plan.h"
+#include "scan.h"
 #include "util.h"
 
 #define FIRST_MS 50
@@ -103,6 +104,7 @@ int policy_wait(struct policy_run *run, unsigned int secs, struct error *e)
 	struct name name = { .given = run->only };
 
 	if (!policy_may_match(run->policy, run->only)) {
+		scan_kernel(&run->state);
 		sentences_add(&run->notes, "%s: no entry of the policy matches it", run->only);
 		return 0;
 	}
