@@ -103,16 +103,27 @@ include tests/tests.mk
 
 INSTALL_PROGRAM = $(DESTDIR)$(PREFIX)/sbin/vhostctl
 INSTALL_MAN = $(DESTDIR)$(PREFIX)/share/man/man8/vhostctl.8
-INSTALL_SCHEMA = $(DESTDIR)$(PREFIX)/share/vhostctl/vhostctl.schema.json
+INSTALL_MAN5 = $(DESTDIR)$(PREFIX)/share/man/man5/vhostctl-policy.5
+INSTALL_SHARE = $(DESTDIR)$(PREFIX)/share/vhostctl
+INSTALL_DOC = $(DESTDIR)$(PREFIX)/share/doc/vhostctl
+SCHEMAS := $(wildcard man/*.schema.json)
+HOOKS := $(wildcard src/hooks/*)
 
 install: all ## install under $(DESTDIR)$(PREFIX)
 	$(INSTALL) -D -m 755 $(BUILD)/vhostctl $(INSTALL_PROGRAM)
 	$(INSTALL) -D -m 644 man/vhostctl.8 $(INSTALL_MAN)
-	$(INSTALL) -D -m 644 man/vhostctl.schema.json $(INSTALL_SCHEMA)
+	$(INSTALL) -D -m 644 man/vhostctl-policy.5 $(INSTALL_MAN5)
+	$(INSTALL) -d $(INSTALL_SHARE) $(INSTALL_DOC)/examples
+	$(INSTALL) -m 644 $(SCHEMAS) $(INSTALL_SHARE)
+	$(INSTALL) -m 755 $(filter-out %.service,$(HOOKS)) $(INSTALL_DOC)/examples
+	sed 's|/usr/local/sbin|$(PREFIX)/sbin|' src/hooks/vhostctl-policy.service >$(INSTALL_DOC)/examples/vhostctl-policy.service
+	chmod 644 $(INSTALL_DOC)/examples/vhostctl-policy.service
 
 uninstall: ## remove what install put there
-	rm -f $(INSTALL_PROGRAM) $(INSTALL_MAN) $(INSTALL_SCHEMA)
-	[ ! -d $(dir $(INSTALL_SCHEMA)) ] || rmdir --ignore-fail-on-non-empty $(dir $(INSTALL_SCHEMA))
+	rm -f $(INSTALL_PROGRAM) $(INSTALL_MAN) $(INSTALL_MAN5) $(SCHEMAS:man/%=$(INSTALL_SHARE)/%) \
+		$(HOOKS:src/hooks/%=$(INSTALL_DOC)/examples/%)
+	for d in $(INSTALL_SHARE) $(INSTALL_DOC)/examples $(INSTALL_DOC); do \
+		[ ! -d $$d ] || rmdir --ignore-fail-on-non-empty $$d; done
 
 lint: ## compilers' warnings, analyzers, shellcheck, mandoc, house rules
 	@MAKE='$(MAKE)' BUILD='$(BUILD)' tests/lint.sh

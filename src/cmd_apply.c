@@ -51,8 +51,8 @@ static int read_wait(const struct context *ctx, uint64_t *secs, struct error *e)
 	if (!o->vm)
 		return error_set(e, STATUS_USAGE, 0, "--wait", "it takes --vm: which VM to wait for");
 	if (parse_uint(o->wait, 86400, secs) < 0)
-		return error_set(e, STATUS_USAGE, 0, "--wait", "it takes a number of seconds up to 86400, not '%s'",
-				 o->wait);
+		return error_set(e, STATUS_USAGE, 0, "--wait",
+				 "it takes a number of seconds up to 86400, not '%s'", o->wait);
 	return 0;
 }
 

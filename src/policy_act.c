@@ -27,8 +27,9 @@ static void report(struct policy_run *run, const struct step *step, const struct
 			sentences_add(&run->put_back, "%s: %s: put back from %s to %s", c->target, c->setting,
 				      after, before);
 		else
-			sentences_add(&run->left, "%s: %s: it was %s, may be %s, and could not be put back: %s",
-				      c->target, c->setting, before, after, why->message);
+			sentences_add(&run->left,
+				      "%s: %s: it was %s, may be %s, and could not be put back: %s", c->target,
+				      c->setting, before, after, why->message);
 	}
 }
 
@@ -76,7 +77,8 @@ static int undo_all(struct policy_run *run, struct error *e)
 	if (!run->left.n && whole)
 		return error_append(e, e->status == STATUS_OK ? STATUS_FAILED : e->status,
 				    "; everything is as it was");
-	return error_append(e, STATUS_ROLLBACK, "; %zu setting(s) could not be put back", run->left.n + !whole);
+	return error_append(e, STATUS_ROLLBACK, "; %zu setting(s) could not be put back",
+			    run->left.n + !whole);
 }
 
 static int ended_by_signal(const struct policy_run *run, struct error *e)

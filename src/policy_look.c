@@ -132,7 +132,8 @@ static int lock_all(struct policy_run *run, struct error *e)
 		if (ret < 0)
 			return plan_target(e, vp->vm);
 		if (ret > 0 && !told)
-			sentences_add(&run->notes, "another apply on the same VM is not locked out: %s", e->message);
+			sentences_add(&run->notes, "another apply on the same VM is not locked out: %s",
+				      e->message);
 		told |= ret > 0;
 	}
 	*e = ERROR_INIT;
@@ -181,7 +182,8 @@ static int lacking(struct policy_run *run, const struct vm *vm, const struct sen
 	if (run->only) {
 		run->not_yet = true;
 		error_set(e, STATUS_NOT_FOUND, 0, "find its devices",
-			  "it lacks %s; \"optional\": true there, if that is as it should be", missing->items[0]);
+			  "it lacks %s; \"optional\": true there, if that is as it should be",
+			  missing->items[0]);
 		return error_target(e, "%s", name);
 	}
 	for (size_t i = 0; i < missing->n; i++)

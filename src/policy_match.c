@@ -214,7 +214,7 @@ static int check_taps(const struct match *m, const struct device_wants *wants)
 			    !same_text(wants[i].device->tap, wants[k].device->tap))
 				continue;
 			error_set(m->e, STATUS_USAGE, 0, a->from->where,
-				  "rx_frames is one value for the whole interface, and %s sets another one on %s",
+				  "rx_frames is one value for the whole interface, and %s sets another on %s",
 				  b->from->where, wants[k].device->id);
 			return error_target(m->e, "%s", wants[i].device->id);
 		}

@@ -167,14 +167,15 @@ static int check_tap(struct policy_run *run, const struct device *d, const struc
 		/* The guest's driver may have to start it first. */
 		run->not_yet = true;
 		error_set(e, STATUS_NOT_FOUND, 0, "set rx-frames",
-			  "which tap it drives is not known%s", run->snapshot ? "" : "; with the kernel snapshot it "
-			  "would be ('vhostctl check' says why there is none)");
+			  "which tap it drives is not known%s", run->snapshot ? "" :
+			  "; with the kernel snapshot it would be ('vhostctl check' says why there is none)");
 		return error_target(e, "%s", d->id);
 	}
 	if (t->n_errors)
 		*e = t->errors[0];
 	else if (t->rx_frames == UNKNOWN)
-		error_set(e, STATUS_UNSUPPORTED, 0, "set rx-frames", "this interface has no rx-frames coalescing");
+		error_set(e, STATUS_UNSUPPORTED, 0, "set rx-frames",
+			  "this interface has no rx-frames coalescing");
 	else
 		return 0;
 	return error_target(e, "%s", t->ifname);

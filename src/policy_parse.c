@@ -251,8 +251,8 @@ static int read_queues(struct reader *r, const struct at *at, json_t *v, void *i
 		return -1;
 	for (p = text; (word = strsep(&p, ","));) {
 		if (!parse_queue(word, &first, &last))
-			return fail(r, at, "'%.40s' is no queue; it is ctl, event, req0, an index up to %d, or "
-				    "a range such as 2-5", word, QUEUES_MAX - 1);
+			return fail(r, at, "'%.40s' is no queue; it is ctl, event, req0, an index up to "
+				    "%d, or a range such as 2-5", word, QUEUES_MAX - 1);
 		ranges_add(&w->queues, first, last);
 	}
 	return 0;
@@ -429,15 +429,16 @@ static int check_device(struct reader *r, const struct at *at, const struct poli
 
 	for (int i = 0; i < 2; i++)
 		if (d->busyloop[i] > VALUE_USECS_LIMIT && !d->force)
-			return fail(r, &busyloop, "%lld us is more than 10 ms and would burn a whole CPU (10 to "
-				    "100 is what people use); \"force\": true beside it if you mean it",
+			return fail(r, &busyloop, "%lld us is more than 10 ms and would burn a whole CPU "
+				    "(10 to 100 is what people use); \"force\": true beside it if you mean it",
 				    (long long)d->busyloop[i]);
 	if (sets_busyloop && !net)
 		return fail(r, &busyloop, "vhost-%s does not busy-loop; only net does", kind);
 	if (d->rx_frames != UNKNOWN && !net)
 		return fail(r, &frames, "a %s device has no tap; only net has", kind);
 	if (d->workers && !scsi)
-		return fail(r, &workers, "vhost-%s has no worker calls in any kernel so far; only scsi has", kind);
+		return fail(r, &workers, "vhost-%s has no worker calls in any kernel so far; only scsi has",
+			    kind);
 	if (d->cpus && d->kind == DEVICE_VDPA)
 		return fail(r, &cpus, "vhost-vdpa has no workers to place");
 	return 0;

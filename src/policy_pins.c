@@ -42,7 +42,8 @@ static bool is_there(const struct worker *worker, const struct ranges *cpus)
 	struct ranges now = { 0 };
 	bool there;
 
-	if (!worker || worker->tid == UNKNOWN || !worker->cpus || ranges_parse(worker->cpus, &now, &ignored) < 0)
+	if (!worker || worker->tid == UNKNOWN || !worker->cpus ||
+	    ranges_parse(worker->cpus, &now, &ignored) < 0)
 		return false;
 	there = same(&now, cpus);
 	ranges_free(&now);
@@ -119,7 +120,8 @@ int plan_pins(struct session *s, const struct device_wants *w, struct worker_pla
 		int64_t id = deal_end(&wp->spread, &d->queues[i]);
 		const char *text = wanted(w, ids, id);
 
-		if (id != UNKNOWN && text && is_first(d, &wp->spread, i, id) && add_pin(s, wp, id, text, e) < 0)
+		if (id != UNKNOWN && text && is_first(d, &wp->spread, i, id) &&
+		    add_pin(s, wp, id, text, e) < 0)
 			return -1;
 	}
 	return 0;
@@ -131,8 +133,8 @@ static int take_new_thread(const struct worker_plan *wp, struct worker_pin *pin,
 
 	if (!wp->made.threads)
 		return error_set(e, STATUS_FAILED, 0, operation,
-				 "another vhost thread came to be in the same moment, and which is whose cannot be "
-				 "told; try again");
+				 "another vhost thread came to be in the same moment, and which is whose "
+				 "cannot be told; try again");
 	pin->tid = wp->made.threads[i].tid;
 	pin->start_time = wp->made.threads[i].start_time;
 	return 0;
@@ -202,7 +204,8 @@ static int unpin(struct worker_plan *wp, struct error *e)
 
 		/* A worker that was made for it ends with its step; so may another that is gone. */
 		if (!pin->set || pin->id < 0 ||
-		    affinity_set((pid_t)pin->tid, pin->start_time, &pin->before, &why) == 0 || why.errnum == ESRCH)
+		    affinity_set((pid_t)pin->tid, pin->start_time, &pin->before, &why) == 0 ||
+		    why.errnum == ESRCH)
 			continue;
 		*e = why;
 		ret = -1;

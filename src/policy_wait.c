@@ -93,7 +93,8 @@ static int give_up(unsigned int secs, struct error *e)
 
 	memcpy(message, e->message, sizeof(message));
 	e->status = STATUS_NOT_FOUND;
-	snprintf(e->message, sizeof(e->message), "after %u s still: %.*s", secs, (int)sizeof(message) - 40, message);
+	snprintf(e->message, sizeof(e->message), "after %u s still: %.*s", secs,
+		 (int)sizeof(message) - 40, message);
 	return -1;
 }
 
@@ -125,7 +126,7 @@ int policy_wait(struct policy_run *run, unsigned int secs, struct error *e)
 		pause = pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : pause > delay ? pause : delay;
 		delay = delay * 2 < LAST_MS ? delay * 2 : LAST_MS;
 		if (interrupt_sleep(run->interrupt, pause < left ? pause : left))
-			return error_set(e, STATUS_FAILED, EINTR, "wait for the VM", "ended by %s; nothing was changed",
-					 strsignal(run->interrupt->signal));
+			return error_set(e, STATUS_FAILED, EINTR, "wait for the VM",
+					 "ended by %s; nothing was changed", strsignal(run->interrupt->signal));
 	}
 }

@@ -223,16 +223,17 @@ static int plan_counted(struct policy_run *run, struct session *s, const struct 
 	if (session_find_requests(s, &requests, e) < 0) {
 		run->not_yet = true;
 		return error_set(e, STATUS_FAILED, 0, operation,
-				 "which of the kernel's queues the VM uses is not known: its command line has no "
-				 "num_queues= for this device, and none is seen to be set up; list queues for each "
-				 "worker instead");
+				 "which of the kernel's queues the VM uses is not known: its command line has "
+				 "no num_queues= for this device, and none is seen to be set up; list queues "
+				 "for each worker instead");
 	}
 	if (requests.items[requests.n - 1].last >= d->n_queues)
 		ret = error_set(e, STATUS_NOT_FOUND, 0, operation, "the device has no queue %u",
 				requests.items[requests.n - 1].last);
 	else if (count > ranges_count(&requests))
-		ret = error_set(e, STATUS_USAGE, 0, from->where, "%u workers are more than the device's request "
-				"queues, which are %u", count, (unsigned int)ranges_count(&requests));
+		ret = error_set(e, STATUS_USAGE, 0, from->where,
+				"%u workers are more than the device's request queues, which are %u", count,
+				(unsigned int)ranges_count(&requests));
 	else
 		spread_plan(d->queues, d->n_queues, &requests,
 			    count ? count : (unsigned int)ranges_count(&requests), plan);
@@ -248,8 +249,8 @@ static int plan_listed(const struct device *d, const struct policy_device *from,
 
 		if (r->items[r->n - 1].last >= d->n_queues)
 			return error_set(e, STATUS_NOT_FOUND, 0, from->where,
-					 "the device has no queue %u; its last one is %zu", r->items[r->n - 1].last,
-					 d->n_queues - 1);
+					 "the device has no queue %u; its last one is %zu",
+					 r->items[r->n - 1].last, d->n_queues - 1);
 	}
 	deal_listed(d->queues, d->n_queues, from->list, from->n_list, plan, ids);
 	return 0;
@@ -274,8 +275,8 @@ static void reuse_idle(struct policy_run *run, const struct device *d, struct sp
 	}
 	deal_reuse(plan, ids, n_ids, idle, n);
 	if (unknown && plan->n_new)
-		sentences_add(&run->notes, "%s: %zu of its workers serve(s) no queue; 'vhostctl worker free --idle' "
-			      "clears that", d->id, unknown);
+		sentences_add(&run->notes, "%s: %zu of its workers serve(s) no queue; 'vhostctl worker free "
+			      "--idle' clears that", d->id, unknown);
 }
 
 static int plan_map(struct policy_run *run, struct session *s, const struct policy_device *from,

@@ -86,12 +86,14 @@ static int held(const struct vm_lock *lock, unsigned int secs, struct error *e)
 	_cleanup_proc_text_ struct proc_text text = { 0 };
 	uint64_t pid = 0;
 
-	if (proc_read(AT_FDCWD, lock->path, 32, &text) == 0 && proc_number(text.data, text.len, INT32_MAX, &pid))
+	if (proc_read(AT_FDCWD, lock->path, 32, &text) == 0 &&
+	    proc_number(text.data, text.len, INT32_MAX, &pid))
 		return error_set(e, STATUS_FAILED, EBUSY, operation,
 				 "process %d applies a policy to it, for more than %u s already; try again",
 				 (int)pid, secs);
 	return error_set(e, STATUS_FAILED, EBUSY, operation,
-			 "another process applies a policy to it, for more than %u s already; try again", secs);
+			 "another process applies a policy to it, for more than %u s already; try again",
+			 secs);
 }
 
 static int wait_for_lock(struct vm_lock *lock, unsigned int secs, struct interrupt *in, struct error *e)
@@ -119,7 +121,8 @@ int vm_lock(struct vm_lock *lock, const struct vm *vm, unsigned int secs, struct
 
 	*lock = VM_LOCK_INIT;
 	if (!dir) {
-		error_errno(e, errno, operation, geteuid() ? "set XDG_RUNTIME_DIR" : "/run/vhostctl is for locks");
+		error_errno(e, errno, operation,
+			    geteuid() ? "set XDG_RUNTIME_DIR" : "/run/vhostctl is for locks");
 		return 1;
 	}
 	/* A pid alone could be another process's soon. */

@@ -171,7 +171,8 @@ static int spread(struct session *s, unsigned int count, struct ranges *requests
 	int ret = 0;
 
 	/* The snapshot first: whether the kernel has the calls, the first of them tells. */
-	if (session_read_map(s, MAP_ANY, e) < 0 || (!requests->n && session_find_requests(s, requests, e) < 0))
+	if (session_read_map(s, MAP_ANY, e) < 0 ||
+	    (!requests->n && session_find_requests(s, requests, e) < 0))
 		return -1;
 	if (s->job->dry_run && check_calls(s, e) < 0)
 		return -1;

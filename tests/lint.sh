@@ -51,7 +51,7 @@ part_cppcheck() {
 
 part_shell() {
 	need shellcheck shellcheck || return
-	grep -rlE '^#!/bin/(ba)?sh|^# shellcheck shell=' tests .ci completions 2>/dev/null |
+	grep -rlE '^#!/bin/(ba)?sh|^# shellcheck shell=' tests src/hooks .ci completions 2>/dev/null |
 		sort | xargs shellcheck -x
 }
 
