@@ -28,8 +28,8 @@ static void report(struct policy_run *run, const struct step *step, const struct
 				      after, before);
 		else
 			sentences_add(&run->left,
-				      "%s: %s: it was %s, may be %s, and could not be put back: %s", c->target,
-				      c->setting, before, after, why->message);
+				      "%s: %s: it was %s, may be %s, and could not be put back: %s",
+				      c->target, c->setting, before, after, why->message);
 	}
 }
 

@@ -127,6 +127,7 @@ int policy_wait(struct policy_run *run, unsigned int secs, struct error *e)
 		delay = delay * 2 < LAST_MS ? delay * 2 : LAST_MS;
 		if (interrupt_sleep(run->interrupt, pause < left ? pause : left))
 			return error_set(e, STATUS_FAILED, EINTR, "wait for the VM",
-					 "ended by %s; nothing was changed", strsignal(run->interrupt->signal));
+					 "ended by %s; nothing was changed",
+					 strsignal(run->interrupt->signal));
 	}
 }

@@ -223,9 +223,9 @@ static int plan_counted(struct policy_run *run, struct session *s, const struct 
 	if (session_find_requests(s, &requests, e) < 0) {
 		run->not_yet = true;
 		return error_set(e, STATUS_FAILED, 0, operation,
-				 "which of the kernel's queues the VM uses is not known: its command line has "
-				 "no num_queues= for this device, and none is seen to be set up; list queues "
-				 "for each worker instead");
+				 "which of the kernel's queues the VM uses is not known: its command line "
+				 "has no num_queues= for this device, and none is seen to be set up; list "
+				 "queues for each worker instead");
 	}
 	if (requests.items[requests.n - 1].last >= d->n_queues)
 		ret = error_set(e, STATUS_NOT_FOUND, 0, operation, "the device has no queue %u",
