@@ -43,5 +43,7 @@ bool interrupt_came(struct interrupt *in)
 
 void interrupt_end(struct interrupt *in)
 {
+	/* Too late: what it was to stop is done. */
+	interrupt_came(in);
 	sigprocmask(SIG_SETMASK, &in->old, NULL);
 }

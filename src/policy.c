@@ -25,6 +25,11 @@ static void device_entry_free(struct policy_device *d)
 	free(d->list);
 }
 
+bool policy_is_uuid(const char *text)
+{
+	return strlen(text) == 36 && text[strspn(text, "0123456789abcdefABCDEF-")] == '\0';
+}
+
 void policy_free(struct policy *p)
 {
 	for (size_t i = 0; i < p->n_vms; i++) {

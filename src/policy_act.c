@@ -74,9 +74,9 @@ static int undo_all(struct policy_run *run, struct error *e)
 
 	for (size_t i = run->n_steps; i > 0; i--)
 		undo_step(run, &run->steps[i - 1]);
+	/* Whatever it was: amid the steps a failure is one, told apart from those of checks before them. */
 	if (!run->left.n && whole)
-		return error_append(e, e->status == STATUS_OK ? STATUS_FAILED : e->status,
-				    "; everything is as it was");
+		return error_append(e, STATUS_FAILED, "; everything is as it was");
 	return error_append(e, STATUS_ROLLBACK, "; %zu setting(s) could not be put back",
 			    run->left.n + !whole);
 }

@@ -104,18 +104,25 @@ static int visit(struct step *step, uint32_t frames, struct coalesce *c, struct 
 	return ret;
 }
 
+/* It was sent, but the answer is missing. */
+static void take_back(struct step *step, const struct coalesce *c, struct error *e)
+{
+	struct error why = ERROR_INIT;
+	struct coalesce back;
+
+	if (visit(step, (uint32_t)c->before, &back, &why) < 0 && why.errnum != ENODEV)
+		error_append(e, STATUS_ROLLBACK, "; rx-frames may be %u already, and was %lld: %s", c->frames,
+			     (long long)c->before, why.message);
+}
+
 static int act_rx_frames(struct policy_run *run, struct step *step, struct error *e)
 {
 	_cleanup_free_ char *vm = target_name(step->vm->vm, NULL, NULL);
 	struct coalesce c = { .before = step->tap->rx_frames, .after = step->frames };
 
 	if (!run->dry_run && visit(step, step->frames, &c, e) < 0) {
-		/* It was sent, but the answer is missing: take it back as well as it goes. */
-		struct error ignored = ERROR_INIT;
-		struct coalesce back;
-
 		if (c.sent)
-			visit(step, (uint32_t)c.before, &back, &ignored);
+			take_back(step, &c, e);
 		return error_target(e, "%s", step->tap->ifname);
 	}
 	step->frames_before = c.before;

@@ -247,7 +247,7 @@ static int read_uuid(struct json_reader *r, const struct json_at *at, json_t *v,
 
 	if (json_read_string(r, at, v, "a uuid", &vm->uuid) < 0)
 		return -1;
-	if (strlen(vm->uuid) == 36 && vm->uuid[strspn(vm->uuid, "0123456789abcdefABCDEF-")] == '\0')
+	if (policy_is_uuid(vm->uuid))
 		return 0;
 	return json_fail(r, at, "'%.64s' is no uuid", vm->uuid);
 }

@@ -65,6 +65,7 @@ static int look_once(struct policy_run *run, struct name *name, const struct sig
 		if (run->n_vms && run->vms[0].vm->start_time == last->start_time)
 			return -1;
 		policy_run_free(run);
+		*e = ERROR_INIT;
 	}
 	run->only = name->given;
 	return policy_look(run, e);
@@ -98,23 +99,17 @@ static int give_up(unsigned int secs, struct error *e)
 	return -1;
 }
 
-int policy_wait(struct policy_run *run, unsigned int secs, struct error *e)
+static int look_until(struct policy_run *run, struct name *name, unsigned int secs, struct error *e)
 {
 	int64_t end = now_ms() + (int64_t)secs * 1000, delay = FIRST_MS;
 	struct sight last = { 0 };
-	struct name name = { .given = run->only };
 
-	if (!policy_may_match(run->policy, run->only)) {
-		scan_kernel(&run->state);
-		sentences_add(&run->notes, "%s: no entry of the policy matches it", run->only);
-		return 0;
-	}
 	for (;;) {
 		int64_t started = now_ms(), pause, left;
 		int ret;
 
 		*e = ERROR_INIT;
-		ret = look(run, &name, &last, e);
+		ret = look(run, name, &last, e);
 		if (ret)
 			return ret < 0 ? -1 : 0;
 		left = end - now_ms();
@@ -130,4 +125,20 @@ int policy_wait(struct policy_run *run, unsigned int secs, struct error *e)
 					 "ended by %s; nothing was changed",
 					 strsignal(run->interrupt->signal));
 	}
+}
+
+int policy_wait(struct policy_run *run, unsigned int secs, struct error *e)
+{
+	struct name name = { .given = run->only };
+	int ret;
+
+	/* No need to wait for a VM that the policy has nothing for. */
+	if (!policy_may_match(run->policy, run->only)) {
+		scan_kernel(&run->state);
+		sentences_add(&run->notes, "%s: no entry of the policy matches it", run->only);
+		return 0;
+	}
+	ret = look_until(run, &name, secs, e);
+	run->only = name.given;
+	return ret;
 }
