@@ -43,7 +43,10 @@ bool interrupt_came(struct interrupt *in)
 
 void interrupt_end(struct interrupt *in)
 {
-	/* Too late: what it was to stop is done. */
-	interrupt_came(in);
+	const struct timespec now = { 0, 0 };
+
+	/* What they were to stop is done, or undone. */
+	while (sigtimedwait(&in->set, NULL, &now) > 0)
+		;
 	sigprocmask(SIG_SETMASK, &in->old, NULL);
 }

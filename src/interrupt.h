@@ -18,7 +18,7 @@ void interrupt_begin(struct interrupt *in);
 bool interrupt_came(struct interrupt *in);
 /* Sleep, unless one comes; whether one has. */
 bool interrupt_sleep(struct interrupt *in, int64_t ms);
-/* Let them through again. One that came and was seen is not delivered any more. */
+/* Let them through again; not those that came until now. */
 void interrupt_end(struct interrupt *in);
 
 #endif
