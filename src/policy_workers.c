@@ -303,7 +303,8 @@ static int plan_device(struct policy_run *run, struct vm_plan *vp, size_t i, str
 	const struct policy_device *from = w->workers.from;
 	struct worker_plan *wp = &vp->workers[i];
 	struct session s = { .job = &wp->job, .ref = VM_REF_INIT };
-	_cleanup_free_ int64_t *ids = xcalloc(from ? from->n_list : 0, sizeof(*ids));
+	size_t n_ids = from && from->n_list ? from->n_list : 1;
+	_cleanup_free_ int64_t *ids = xcalloc(n_ids, sizeof(*ids));
 	int ret;
 
 	wp->job = (struct worker_job){ .vm = vp->vm, .device = w->device, .dry_run = run->dry_run,
