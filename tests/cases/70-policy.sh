@@ -560,16 +560,21 @@ late='{"schema":1,"vms":[{"match":{"name":"late"},"devices":[{"match":{"kind":"n
 # QEMU is there; its NIC comes two seconds later.
 late_up() {
 	local dir=$t_dir/late
-	mkdir -p "$dir"
+	rm -rf "$dir"
+	mkdir "$dir"
 	ip tuntap add tlate mode tap vnet_hdr
 	at_exit ip link del tlate
 	ip link set tlate up
 	qemu-system-x86_64 -machine pc -accel tcg -m 64 -nodefaults -display none -S -name guest=late,debug-threads=on \
 		-qmp "unix:$dir/qmp,server=on,wait=off" </dev/null >"$dir/log" 2>&1 &
 	late_pid=$!
-	at_exit kill "$late_pid"
+	at_exit late_down
 	VM_DIR[late]=$dir
 	wait_for 30 test -S "$dir/qmp"
+}
+late_down() {
+	kill "$late_pid"
+	wait "$late_pid"
 }
 late_nic() {
 	sleep 2
