@@ -104,6 +104,8 @@ static int do_step(struct policy_run *run, struct step *step, struct error *e)
 		*e = ERROR_INIT;
 		return 0;
 	}
+	if (step->type->of_device)
+		error_target(e, "%s", step->vm->vm->devices[step->device].id);
 	return plan_target(e, step->vm->vm);
 }
 

@@ -65,7 +65,7 @@ static int undo_busyloop(struct policy_run *run, struct step *step, struct error
 	return n ? busyloop_set_each(step->vm->vm, back, n, step->vm->log, e) : 0;
 }
 
-static const struct step_type step_busyloop = { act_busyloop, undo_busyloop };
+static const struct step_type step_busyloop = { act_busyloop, undo_busyloop, false };
 
 int plan_busyloop(struct policy_run *run, struct vm_plan *vp, struct error *e)
 {
@@ -141,7 +141,7 @@ static int undo_rx_frames(struct policy_run *run, struct step *step, struct erro
 	return e->errnum == ENODEV ? 0 : -1;
 }
 
-static const struct step_type step_rx_frames = { act_rx_frames, undo_rx_frames };
+static const struct step_type step_rx_frames = { act_rx_frames, undo_rx_frames, false };
 
 static bool has_fd(const struct tap *t, int64_t fd)
 {

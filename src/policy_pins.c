@@ -239,4 +239,4 @@ static int undo_pins(struct policy_run *run, struct step *step, struct error *e)
 	return unpin(&step->vm->workers[step->device], e);
 }
 
-const struct step_type step_pins = { act_pins, undo_pins };
+const struct step_type step_pins = { act_pins, undo_pins, true };

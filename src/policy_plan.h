@@ -65,6 +65,7 @@ struct step_type {
 	int (*act)(struct policy_run *run, struct step *step, struct error *e);
 	/* NULL: it need not be undone. On failure @e says why. */
 	int (*undo)(struct policy_run *run, struct step *step, struct error *e);
+	bool of_device;		/* it concerns step->device */
 };
 
 struct policy_run {

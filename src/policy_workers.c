@@ -74,7 +74,7 @@ static int undo_create(struct policy_run *run, struct step *step, struct error *
 	return undone(e);
 }
 
-static const struct step_type step_create = { act_create, undo_create };
+static const struct step_type step_create = { act_create, undo_create, true };
 
 /* ---- move queues ---- */
 
@@ -126,7 +126,7 @@ static int undo_moves(struct policy_run *run, struct step *step, struct error *e
 	return undone(e);
 }
 
-static const struct step_type step_moves = { act_moves, undo_moves };
+static const struct step_type step_moves = { act_moves, undo_moves, true };
 
 /* ---- free ---- */
 
@@ -165,7 +165,7 @@ static int act_free(struct policy_run *run, struct step *step, struct error *e)
 	return 0;
 }
 
-static const struct step_type step_free = { act_free, NULL };
+static const struct step_type step_free = { act_free, NULL, true };
 
 /* ---- plan ---- */
 
