@@ -126,18 +126,22 @@ static int find_queues(struct vm *vm, const struct selection *sel, bool dry_run,
 	return 0;
 }
 
-/* Before, set, after: three operations a queue, next to each other in one stop. */
+/* Before, set, after: next to each other in one stop. */
+static void add_triple(struct ops *ops, const struct device *d, unsigned int index, uint32_t usecs)
+{
+	add(ops, d, VHOST_BUSYLOOP_GET, index, 0);
+	add(ops, d, VHOST_BUSYLOOP_SET, index, usecs);
+	add(ops, d, VHOST_BUSYLOOP_GET, index, 0);
+}
+
 static void add_sets(struct ops *ops, const struct selection *sel, const struct vm *vm,
 		     const struct device *d, uint32_t usecs)
 {
 	for (size_t i = 0; i < d->n_queues; i++) {
 		unsigned int index = d->queues[i].index;
 
-		if (!selection_has_queue(sel, vm, d, index))
-			continue;
-		add(ops, d, VHOST_BUSYLOOP_GET, index, 0);
-		add(ops, d, VHOST_BUSYLOOP_SET, index, usecs);
-		add(ops, d, VHOST_BUSYLOOP_GET, index, 0);
+		if (selection_has_queue(sel, vm, d, index))
+			add_triple(ops, d, index, usecs);
 	}
 }
 
@@ -178,7 +182,7 @@ static int put_back(const struct vm *vm, const struct ops *done, struct owner_lo
 }
 
 /* The first thing that went wrong, if any. A value that reads back otherwise is one. */
-static int check_sets(const struct ops *ops, uint32_t usecs, struct error *e)
+static int check_sets(const struct ops *ops, struct error *e)
 {
 	for (size_t i = 0; i < ops->n; i++) {
 		const struct vhost_op *op = &ops->items[i];
@@ -187,10 +191,10 @@ static int check_sets(const struct ops *ops, uint32_t usecs, struct error *e)
 			vhost_explain(op, e);
 			return error_target(e, "%s", op->device->id);
 		}
-		if (i % 3 == 2 && op->value != usecs) {
+		if (i % 3 == 2 && op->value != op[-1].value) {
 			error_set(e, STATUS_FAILED, 0, "set the busy-loop timeout",
 				  "it reads back as %u us, not %u; something else sets it too",
-				  op->value, usecs);
+				  op->value, op[-1].value);
 			return error_target(e, "%s", op->device->id);
 		}
 	}
@@ -245,6 +249,15 @@ static int check_queues(const struct selection *sel, const struct vm *vm, struct
 	return 0;
 }
 
+static int run_sets(const struct vm *vm, struct ops *ops, struct owner_log *log, struct error *e)
+{
+	int ret = hold_and_run(vm, ops, log, e);
+
+	if (ret == 0)
+		ret = check_sets(ops, e);
+	return ret == 0 ? 0 : put_back(vm, ops, log, e);
+}
+
 static int set_all(struct vm *vm, const struct selection *sel, uint32_t usecs, struct changes *c,
 		   struct owner_log *log, struct error *e)
 {
@@ -254,13 +267,24 @@ static int set_all(struct vm *vm, const struct selection *sel, uint32_t usecs, s
 	for (size_t i = 0; i < vm->n_devices; i++)
 		if (selection_has_device(sel, vm, &vm->devices[i]))
 			add_sets(&ops, sel, vm, &vm->devices[i], usecs);
-	ret = hold_and_run(vm, &ops, log, e);
-	if (ret == 0)
-		ret = check_sets(&ops, usecs, e);
+	ret = run_sets(vm, &ops, log, e);
 	if (ret == 0)
 		take_changes(c, vm, &ops);
-	else
-		put_back(vm, &ops, log, e);
+	free(ops.items);
+	return ret;
+}
+
+int busyloop_set_each(struct vm *vm, struct busyloop_want *wants, size_t n, struct owner_log *log,
+		      struct error *e)
+{
+	struct ops ops = { 0 };
+	int ret;
+
+	for (size_t i = 0; i < n; i++)
+		add_triple(&ops, wants[i].device, wants[i].index, wants[i].usecs);
+	ret = run_sets(vm, &ops, log, e);
+	for (size_t i = 0; i < n && ret == 0; i++)
+		wants[i].before = ops.items[3 * i].value;
 	free(ops.items);
 	return ret;
 }

@@ -21,4 +21,16 @@ int busyloop_get(struct vm *vm, const struct selection *sel, struct owner_log *l
 int busyloop_set(struct vm *vm, const struct selection *sel, uint32_t usecs, bool dry_run,
 		 struct changes *c, struct owner_log *log, struct error *e);
 
+/* A value for one queue of a kind with a fixed number of them. */
+struct busyloop_want {
+	const struct device *device;
+	unsigned int index;
+	uint32_t usecs;
+	uint32_t before;	/* as the kernel had it, once it is set */
+};
+
+/* Set each to its own value, read back; all or nothing as above, in as few stops as owner.h allows. */
+int busyloop_set_each(struct vm *vm, struct busyloop_want *wants, size_t n, struct owner_log *log,
+		      struct error *e);
+
 #endif

@@ -29,6 +29,7 @@ struct context {
 	FILE *out, *err;
 	int argc;		/* operands, without the command's name */
 	char **argv;
+	int status;		/* exit status of a run that did not fail, if not 0 */
 	void *options;		/* the command's own struct, zeroed, then filled by its table */
 };
 
@@ -51,6 +52,9 @@ extern const struct command cmd_show;
 extern const struct command cmd_busyloop;
 extern const struct command cmd_worker;
 extern const struct command cmd_coalesce;
+extern const struct command cmd_save;
+extern const struct command cmd_apply;
+extern const struct command cmd_diff;
 extern const struct command cmd_check;
 extern const struct command cmd_stat;
 extern const struct command cmd_trial;

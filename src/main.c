@@ -20,6 +20,9 @@ static const struct command *const commands[] = {
 	&cmd_busyloop,
 	&cmd_worker,
 	&cmd_coalesce,
+	&cmd_save,
+	&cmd_apply,
+	&cmd_diff,
 	&cmd_stat,
 	&cmd_trial,
 	&cmd_monitor,
@@ -100,5 +103,5 @@ int main(int argc, char **argv)
 	if (rc < 0)
 		print_error(&ctx, &e);
 	free(ctx.options);
-	return rc < 0 ? (int)e.status : STATUS_OK;
+	return rc < 0 ? (int)e.status : ctx.status;
 }

@@ -76,6 +76,11 @@ int output_changes(struct context *ctx, const char *kernel, const struct changes
 					     ctx->format == FORMAT_PRETTY), e);
 }
 
+int output_policy(struct context *ctx, const struct policy *p, struct error *e)
+{
+	return write_document(ctx, policy_text(p, ctx->format == FORMAT_PRETTY), e);
+}
+
 void output_log(struct context *ctx, const struct vm *vm, const struct owner_log *log)
 {
 	_cleanup_free_ char *name = escape_text(vm->name ? vm->name : "-", ctx->utf8);

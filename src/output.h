@@ -10,6 +10,7 @@
 #include "check.h"
 #include "command.h"
 #include "owner.h"
+#include "policy.h"
 #include "state.h"
 
 int output_state(struct context *ctx, const struct state *s, struct error *e);
@@ -19,6 +20,8 @@ int output_changes(struct context *ctx, const char *kernel, const struct changes
 		   char *const *notes, size_t n_notes, struct error *e);
 
 int output_check(struct context *ctx, const struct check *c, struct error *e);
+
+int output_policy(struct context *ctx, const struct policy *p, struct error *e);
 
 /* With -v, on ctx->err: each system call that touched @vm, with times. */
 void output_log(struct context *ctx, const struct vm *vm, const struct owner_log *log);

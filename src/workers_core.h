@@ -47,6 +47,12 @@ int session_threads(struct session *s, struct kthreads *list, struct error *e);
 int session_refuse(const struct session *s, enum vhost_verb verb, uint32_t value, int errnum,
 		   struct error *e);
 
+/*
+ * Which request queues of the vhost-scsi device the VM uses, by its command line or as the map
+ * shows them set up. -1 when neither tells.
+ */
+int session_find_requests(struct session *s, struct ranges *requests, struct error *e);
+
 void ops_add(struct ops *ops, const struct session *s, enum vhost_verb verb, unsigned int index,
 	     uint32_t value, bool essential);
 int ops_run(struct session *s, enum owner_thread rule, struct ops *ops, struct error *e);

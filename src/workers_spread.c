@@ -23,7 +23,7 @@ static void add_set_up(const struct device *d, struct ranges *requests)
  * and no call tells which those are. What the command line says is so before the guest has
  * set a queue up, too.
  */
-static int find_requests(struct session *s, struct ranges *requests, struct error *e)
+int session_find_requests(struct session *s, struct ranges *requests, struct error *e)
 {
 	inspect_vmm_queues(s->ref.proc_fd, s->job->vm);
 	if (s->job->device->vmm_queues)
@@ -160,7 +160,7 @@ static int spread(struct session *s, unsigned int count, struct ranges *requests
 	int ret = 0;
 
 	if (session_read_map(s, e) < 0 || session_check_calls(s, e) < 0 ||
-	    (!requests->n && find_requests(s, requests, e) < 0) ||
+	    (!requests->n && session_find_requests(s, requests, e) < 0) ||
 	    check_requests(s, requests, count, e) < 0)
 		return -1;
 	spread_plan(s->job->device->queues, s->job->device->n_queues, requests,

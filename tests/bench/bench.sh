@@ -4,7 +4,7 @@
 # and its peers in the same run; in software emulation only ratios mean anything. Fails when a goal is missed.
 #   bench.sh [KERNEL]
 # Natively: the pause, and list on many processes (BENCH_PROCESSES). In the lab, with real devices: pause, wall
-# time of one set, show --all of many VMs (BENCH_VMS), frames of a tap. BENCH_ROUNDS and BENCH_GDB_ROUNDS: how
+# time of one set, show --all of many VMs and a policy for them (BENCH_VMS), frames of a tap. BENCH_ROUNDS and BENCH_GDB_ROUNDS: how
 # many runs natively; BENCH_ONLY=native leaves the lab out, lab the rest.
 set -euo pipefail
 kernel=${1:-7.3}
@@ -30,7 +30,7 @@ fi
 if [ "${BENCH_ONLY:-lab}" = lab ]; then
 	export BENCH_VMS=${BENCH_VMS:-200}
 	LAB_TIMEOUT=${LAB_TIMEOUT:-900} LAB_PASS=BENCH_VMS rows_of "lab $kernel" "$here/../lab/boot.sh" "$kernel" \
-		--shell-cmd "$here/set.sh && $here/batches.sh && $here/snapshot.sh \$BENCH_VMS"
+		--shell-cmd "$here/set.sh && $here/batches.sh && $here/snapshot.sh \$BENCH_VMS && $here/policy.sh \$BENCH_VMS"
 fi
 echo "this machine: $(uname -r), $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1); load $(cut -d' ' -f1 /proc/loadavg)"
 awk -f "$here/table.awk" "$rows"

@@ -37,6 +37,36 @@ refused "a key twice" state "${state/\{/\{\"schema\":1,}"
 refused "another kind of document" changes "$state"
 refused "an incomplete VM" state '{"schema":1,"kernel":null,"source":null,"errors":[],"vms":[{}]}'
 refused "no JSON" state 'x'
+
+# The policy's schema says of documents what the program says of them.
+policy() { printf '%s\n' "$1" | /usr/bin/python3 "${0%/*}/validate.py" man/vhostctl-policy.schema.json policy 2>&1; }
+both() {
+	local name=$1 want=$2 document=$3 out schema program
+	out=$(policy "$document")
+	schema=$?
+	out+=$'\n'$(BUILD=$BUILD "$VHOSTCTL" diff - <<<"$document" 2>&1)
+	program=$?
+	[ "$schema" = "$((want != 0))" ] && [ "$program" = "$want" ]
+	ok "policy: $name" "the schema says $schema, the program $program" "$out"
+}
+entry() { echo '{"schema":1,"vms":[{"match":{"name":"nosuch"},"devices":[{"match":{'"$1"'}'"${2:+,$2}"'}]}]}'; }
+# shellcheck disable=SC2016 # a key, not a variable
+both "every key" 0 '{"schema":1,"$schema":"x","comment":"x","vms":[{"match":{"name":"a*","uuid":"01234567-89ab-cdef-0123-456789abcdef"},"comment":"","devices":[{"match":{"kind":"net","id":"net0","tap":"t?"},"busyloop_usecs":{"rx":1,"tx":2},"rx_frames":64,"cpus":"0-1,3","optional":true,"force":true,"comment":"x"}]}]}'
+both "a number for both queues" 0 "$(entry '' '"busyloop_usecs":9')"
+both "workers per queue" 0 "$(entry '"kind":"scsi"' '"workers":"per-queue"')"
+both "a number of workers" 0 "$(entry '"kind":"scsi"' '"workers":1024')"
+both "a list of workers" 0 "$(entry '"kind":"scsi"' '"workers":[{"queues":"ctl,req0,4-5","cpus":"1"},{"queues":"3"}]')"
+both "an unknown key" 2 "$(entry '' '"busyloop":9')"
+both "another kind" 2 "$(entry '"kind":"vnet"')"
+both "a frame too many" 2 "$(entry '' '"rx_frames":65')"
+both "no workers at all" 2 "$(entry '' '"workers":0')"
+both "a word for workers" 2 "$(entry '' '"workers":"all"')"
+both "workers without queues" 2 "$(entry '' '"workers":[{}]')"
+both "no queues" 2 "$(entry '' '"workers":[{"queues":"x"}]')"
+both "no cpus" 2 "$(entry '' '"cpus":"x"')"
+both "an empty name" 2 "$(entry '"id":""')"
+both "another schema" 2 '{"schema":2,"vms":[]}'
+both "no match" 2 '{"schema":1,"vms":[{"devices":[]}]}'
 refused "a byte above ASCII" state $'\xc3\xa9'
 
 done_testing
