@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Workers of a real QEMU's vhost-scsi: created, attached, freed, spread, pinned, and what is refused.
-# timeout: 600
+# timeout: 1200
 # shellcheck source=tests/lib.sh
 . tests/lib.sh
 # shellcheck source=tests/fixture/qemu.sh
@@ -10,7 +10,7 @@
 . tests/fixture/io.sh
 # shellcheck source=tests/fixture/worker.sh
 . tests/fixture/worker.sh
-case_limit=150
+case_limit=240
 worker_of() { ctl worker list "$1"; expect_status 0; jq ".vms[0].devices[0].queues[0].worker_id" <<<"$out"; }
 
 # As the VM came up, whatever the test before left.

@@ -12,7 +12,7 @@
 . tests/fixture/io.sh
 # shellcheck source=tests/fixture/worker.sh
 . tests/fixture/worker.sh
-case_limit=${WORKER_LIMIT:-200}
+case_limit=${WORKER_LIMIT:-240}
 
 note() { echo "$LAB_KERNEL: $*" >>"$LAB_OUT/notes"; }
 
