@@ -14,9 +14,6 @@ $(BUILD)/unit/%: tests/unit/%.c tests/unit/unit.h $(LIB_OBJS)
 # Fuzzers: FUZZER=1 makes them libFuzzer's; else each is a unit test that replays its corpus.
 # Those of the sources that a fuzzer includes must not be linked as well, hence the archive.
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
-ifeq ($(wildcard src/policy.h),)
-FUZZ_SRCS := $(filter-out %/fuzz_policy.c,$(FUZZ_SRCS))
-endif
 ifneq ($(HAVE_SNAPSHOT),1)
 FUZZ_SRCS := $(filter-out %/fuzz_btf.c,$(FUZZ_SRCS))
 endif
