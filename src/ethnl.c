@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "nlmsg.h"
 #include "state.h"
 #include "util.h"
 
@@ -65,12 +66,6 @@ static void take_error(struct talk *t, const struct nlmsghdr *head)
 			snprintf(t->message, sizeof(t->message), "%s", mnl_attr_get_str(attr));
 }
 
-/* mnl_nlmsg_ok() takes a length past INT_MAX for a negative one, and so would never get to the end. */
-static bool is_whole(const struct nlmsghdr *head, int left)
-{
-	return mnl_nlmsg_ok(head, left) && head->nlmsg_len <= (uint32_t)left;
-}
-
 /* Until the ACK. 0, or -1 and t->errnum. */
 static int talk(int fd, struct talk *t)
 {
@@ -91,7 +86,7 @@ static int talk(int fd, struct talk *t)
 			t->errnum = errno == EAGAIN ? ETIMEDOUT : errno;
 			return -1;
 		}
-		for (const struct nlmsghdr *head = (void *)buf; is_whole(head, left);
+		for (const struct nlmsghdr *head = (void *)buf; nlmsg_is_whole(head, left);
 		     head = mnl_nlmsg_next(head, &left)) {
 			if (head->nlmsg_type != NLMSG_ERROR) {
 				if (t->take)

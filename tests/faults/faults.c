@@ -3,8 +3,8 @@
  * faults [-p PID]... [-r RESET] [-s STATE] [-S SHARE] -- COMMAND ARG...
  *
  * Runs the command once to see its system calls, then once for each errno of each of them, in which that call
- * fails so. After each: the exit status is one of the contract's; a failure has one line on stderr and nothing
- * on stdout, a success a whole JSON document; no thread of the processes PID is stopped or traced; and what the
+ * fails so. After each: the exit status is one of the contract's; a failure has one line on stderr and on stdout
+ * nothing, or a whole JSON document that tells of it; a success has a whole JSON document; no thread of the processes PID is stopped or traced; and what the
  * shell command STATE prints is as before, or after a success as the first run left it. RESET is run before each.
  * SHARE: only one in so many, for a first look. The last line sums up; the exit status is 0 if nothing was wrong.
  */
@@ -160,9 +160,10 @@ static const char *check(const struct run *r)
 		return "no exit status of the contract";
 	if (done && !is_document(r->out))
 		return "its output is no whole document";
-	/* All of it, and then the kernel says that it may not have been written. */
-	if (!done && *r->out && !(strstr(r->err, "write standard output") && is_document(r->out)))
-		return "it failed, and wrote to stdout";
+	/* A whole one that tells of the error itself, or that the kernel then says may not have been written. */
+	if (!done && *r->out && !(is_document(r->out) && (strstr(r->err, "write standard output") ||
+							  strstr(r->out, "\"errors\":[{"))))
+		return "it failed, and what it wrote to stdout does not say so";
 	if (!done && !is_one_line(r->err))
 		return "it failed without one line of error";
 	return check_state(r, done);
@@ -306,5 +307,5 @@ int main(int argc, char **argv)
 	printf("%zu calls of %u system calls, %u faults: %u survived, %u refused (%u when it was done), "
 	       "%u not reached, %u wrong\n", first.n_calls, count_numbers(&first), f.faults, f.succeeded, f.failed,
 	       f.told, f.missed, f.wrong);
-	return f.wrong || !f.faults || f.missed * 20 > f.faults;
+	return f.wrong || !f.faults || f.missed * 5 > f.faults;
 }

@@ -87,5 +87,25 @@ test_worker_pin() {
 }
 test_coalesce_get() { faults -s "$frames" -- coalesce get vm1/tap0; }
 test_coalesce_set() { faults -r "$ctl -q coalesce set vm1/tap0 0" -s "$frames" -- coalesce set vm1/tap0 64; }
+test_save() { faults -- save vm1; }
+test_stat() { faults -- stat vm1 0.1 1; }
+
+# All of it or nothing: three settings of two devices.
+policy() {
+	local workers=',{"match":{"kind":"scsi"},"workers":2}'
+	[ "$LAB_KERNEL" != 6.1 ] || workers=''
+	echo '{"schema":1,"vms":[{"match":{"name":"vm1"},"devices":[{"match":{"kind":"net"},"busyloop_usecs":50,"rx_frames":64}'"$workers"']}]}'
+}
+test_apply() {
+	local reset="$ctl -q busyloop set vm1/net0 7 && $ctl -q coalesce set vm1/tap0 0" state="$busyloops && $frames"
+	[ "$LAB_KERNEL" = 6.1 ] || { reset+=" && $one_worker"; state+=" && $workers"; }
+	policy >"$t_dir/policy.json"
+	faults -r "$reset" -s "$state" -- apply "$t_dir/policy.json"
+}
+test_diff() {
+	policy >"$t_dir/policy.json"
+	"$ctl" -q apply "$t_dir/policy.json"
+	faults -- diff "$t_dir/policy.json"
+}
 
 run_cases

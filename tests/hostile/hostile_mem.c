@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -148,6 +149,9 @@ void run_unmap(void)
 			list[n++] = stop - start;
 		}
 	list[n] = 0;
+	/* Else the kernel looks for it in memory that is gone. */
+	need(syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, 32, RSEQ_FLAG_UNREGISTER, RSEQ_SIG),
+	     "rseq");
 	__asm__ volatile("jmp *%1" : : "b"(list), "r"(page) : "memory");
 	__builtin_unreachable();
 }

@@ -3,7 +3,7 @@
 """Hold expositions to OpenMetrics: openmetrics.py FILE... Each is read by the parsers of Prometheus's client.
 
 Prints one line for each sample: NAME{LABEL=VALUE,...} NUMBER. The strict parser takes no unknown units, no
-counter without _total, no family twice, no series twice. The old text format has to take it too: it is what
+counter without _total, no family twice. The old text format has to take it too: it is what
 node_exporter reads.
 """
 import sys
@@ -18,6 +18,10 @@ def main():
     for path in sys.argv[1:]:
         with open(path, encoding="utf-8", newline="") as file:
             exposition = file.read()
+        # The parser drops the second of two alike, so it is looked for before.
+        names = [line.rsplit(" ", 1)[0] for line in exposition.splitlines() if line[:1] != "#"]
+        if len(names) != len(set(names)):
+            sys.exit("a series twice")
         seen = set()
         for family in strict.text_string_to_metric_families(exposition):
             if not family.documentation:
@@ -25,8 +29,6 @@ def main():
             for sample in family.samples:
                 labels = ",".join(f"{k}={v!r}" for k, v in sorted(sample.labels.items()))
                 series = f"{sample.name}{{{labels}}}"
-                if series in seen:
-                    sys.exit(f"{series} twice")
                 seen.add(series)
                 print(series, sample.value)
         old = {s.name for f in text.text_string_to_metric_families(exposition) for s in f.samples}

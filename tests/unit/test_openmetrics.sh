@@ -12,23 +12,23 @@ parse() { /usr/bin/python3 "${0%/*}/openmetrics.py" "$@" 2>&1; }
 for which in once repeated hostile; do
 	"$BUILD/unit/test_rates" --openmetrics $which >"$tmp/$which"
 	[ -s "$tmp/$which" ] && parse "$tmp/$which" >"$tmp/$which.out"
-	ok "the parser takes it: $which" "$(tail -n 3 "$tmp/$which.out")"
+	ok_if $? "the parser takes it: $which" "$(tail -n 3 "$tmp/$which.out")"
 done
-grep -qF "vhostctl_worker_cpu_seconds_total{device='net0',pid='188',tid='191',vm='vm1',worker='0'} 3.0" "$tmp/once.out"
-ok "seconds of CPU time" "$(grep worker_cpu "$tmp/once.out")"
-grep -qF "vhostctl_tap_receive_packets_total{netns='4026531840',pid='188',tap='tap0',vm='vm1'} 3047.0" "$tmp/once.out"
-ok "packets of a tap" "$(grep tap_rec "$tmp/once.out")"
+grep -qF "vhostctl_worker_cpu_seconds_total{device='net0',pid='188',tid='191',vm='vm1',worker='0'} 3" "$tmp/once.out"
+ok_if $? "seconds of CPU time" "$(grep worker_cpu "$tmp/once.out")"
+grep -qF "vhostctl_tap_receive_packets_total{netns='4026531840',pid='188',tap='tap0',vm='vm1'} 3047" "$tmp/once.out"
+ok_if $? "packets of a tap" "$(grep tap_rec "$tmp/once.out")"
 ! grep -q vhostctl_queue_entries_total "$tmp/once.out" &&
-	grep -qF "vhostctl_queue_entries_total{device='net0',pid='188',queue='1',vm='vm1'} 2000.0" "$tmp/repeated.out"
-ok "entries of a ring since the first document" "$(grep entries "$tmp/repeated.out")"
+	grep -qF "vhostctl_queue_entries_total{device='net0',pid='188',queue='1',vm='vm1'} 2000" "$tmp/repeated.out"
+ok_if $? "entries of a ring since the first document" "$(grep entries "$tmp/repeated.out")"
 grep -q 'vhostctl_queue_busyloop_seconds{.*} 5.12e-05' "$tmp/once.out"
-ok "the busy-loop timeout in seconds" "$(grep busyloop "$tmp/once.out")"
+ok_if $? "the busy-loop timeout in seconds" "$(grep busyloop "$tmp/once.out")"
 
 # refused NAME SED-COMMAND
 refused() {
 	sed "$2" "$tmp/once" >"$tmp/bad"
 	! parse "$tmp/bad" >"$tmp/bad.out"
-	ok "refused: $1" "$(tail -n 1 "$tmp/bad.out")"
+	ok_if $? "refused: $1" "$(tail -n 1 "$tmp/bad.out")"
 }
 refused "no end" '/^# EOF/d'
 refused "a counter without _total" 's/_packets_total{/_packets{/'
