@@ -19,7 +19,7 @@ dist() {
 
 mkdir "$tmp/unpacked"
 if [ -e .git ]; then
-	git clone -q . "$tmp/one" && (umask 077 && git clone -q . "$tmp/another/place")
+	git -c safe.directory="*" clone -q . "$tmp/one" && (umask 077 && git -c safe.directory="*" clone -q . "$tmp/another/place")
 	ok "two clones"
 	find "$tmp/another" -type f -not -path '*/.git/*' -exec touch -d 2001-01-01 {} +
 	echo stray >"$tmp/another/place/stray"
