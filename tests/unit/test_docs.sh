@@ -122,6 +122,17 @@ PYTHON
 )
 is "the man page explains each refusal of the program" "$differences" ""
 
+# The policies of the manual are such: 2 would be a mistake in one, whatever VMs there are here.
+policies=0
+while IFS= read -r policy; do
+	out=$("$VHOSTCTL" diff <(jq -r . <<<"$policy") 2>&1)
+	[ $? != 2 ]
+	ok "a policy of vhostctl-policy(5) is one" "$out"
+	policies=$((policies + 1))
+done < <(tests/fixture/examples.py policies man/vhostctl-policy.5)
+[ "$policies" -gt 2 ]
+ok "vhostctl-policy(5) has policies" "$policies"
+
 is "exit statuses in the man page are those of the code" \
 	"$(sed -n '/^\.Sh EXIT/,/^\.Sh EXAMPLES/s/^\.It \([0-9]\)$/\1/p' "$man" | sort)" \
 	"$(sed -n 's/^\tSTATUS_[A-Z_]* = \([0-9]\),.*/\1/p' src/error.h | sort)"
