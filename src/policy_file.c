@@ -41,7 +41,9 @@ static int open_file(const char *path, struct error *e)
 
 	if (fd < 0)
 		return cannot_read(path, errno, e);
-	if (fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)))
+	/* Once it is open, what is in a FIFO may be waited for: bash's <(command) is one. */
+	if (fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)) &&
+	    fcntl(fd, F_SETFL, O_RDONLY) == 0)
 		return fd;
 	close(fd);
 	error_set(e, STATUS_USAGE, 0, operation, "it is no regular file");

@@ -82,6 +82,15 @@ test_targets_of_a_command_go_as_deep_as_it_takes() {
 	offered 'vhostctl worker spread web-1/scsi0 --queues req0,r' req0,req0 req0,req1
 }
 
+test_policies_rates_and_trials() {
+	offered 'vhostctl save web-9' web-9 web-9{0..9}
+	offered 'vhostctl apply --vm my' "$name"
+	offered 'vhostctl diff /etc/passw' /etc/passwd /etc/passwd-
+	offered 'vhostctl stat web-1/v' web-1/vsock0 web-1/vsock0/{rx,tx}
+	offered 'vhostctl trial web-1/net0 ' busyloop= rx-frames= workers=
+	completed 'vhostctl trial web-1/net0 bu' 'vhostctl trial web-1/net0 busyloop='
+}
+
 test_workers_by_id() {
 	if [ "$LAB_KERNEL" = 6.1 ]; then
 		offered 'vhostctl worker attach web-1/scsi0/req0 ' 0

@@ -93,6 +93,12 @@ else
 	ok "hostile VM # SKIP needs root and /dev/net/tun"
 fi
 
+# A policy from a command that takes its time.
+out=$("$VHOSTCTL" diff <(sleep 0.3; echo '{"schema":1,"vms":[]}') 2>&1)
+is "exit 0: a policy from a pipe that is empty yet" "$?" 0
+[[ $out == *'"changes":[]'* ]]
+ok "it is read to its end" "$out"
+
 # Nothing may land in a file that happens to get the number of a closed descriptor.
 "$VHOSTCTL" nonsense <&- >&- 2>&-
 is "exit 2 with all descriptors closed" "$?" 2

@@ -19,7 +19,7 @@ dist() {
 
 mkdir "$tmp/unpacked"
 if [ -e .git ]; then
-	git clone -q . "$tmp/one" && (umask 077 && git clone -q . "$tmp/another/place")
+	git -c safe.directory="*" clone -q . "$tmp/one" && (umask 077 && git -c safe.directory="*" clone -q . "$tmp/another/place")
 	ok "two clones"
 	find "$tmp/another" -type f -not -path '*/.git/*' -exec touch -d 2001-01-01 {} +
 	echo stray >"$tmp/another/place/stray"
@@ -59,14 +59,14 @@ is "a source and a binary package" "$(cd "$rpms" && find . -name '*.rpm' | sed -
 binary=$(find "$rpms/RPMS" -name '*.rpm')
 is "the source package" "$(rpm -qlp "$rpms"/SRPMS/*.rpm 2>"$tmp/err" | sort)" "$tarball
 vhostctl.spec"
-pages=$(cd man && for page in *.[1-8]; do echo "-rw-r--r-- /usr/share/man/man${page##*.}/$page"; done)
 examples=$(for e in src/hooks/* man/*.schema.json; do
 	[ ! -f "$e" ] || echo "-rw$([ -x "$e" ] && echo xr-xr-x || echo -r--r--) /usr/share/doc/vhostctl/examples/${e##*/}"
 done)
 is "the binary package has program, manual, completion, licence, README, examples and no more" \
 	"$(listed | grep -v ^d)" \
 	"$(sort -k 2 <<<"-rwxr-xr-x /usr/sbin/vhostctl
-$pages
+-rw-r--r-- /usr/share/man/man8/vhostctl.8
+-rw-r--r-- /usr/share/man/man5/vhostctl-policy.5
 -rw-r--r-- /usr/share/bash-completion/completions/vhostctl
 -rw-r--r-- /usr/share/licenses/vhostctl/COPYING
 -rw-r--r-- /usr/share/doc/vhostctl/README
