@@ -174,10 +174,11 @@ test_systemd_unit() {
 	run env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin LANG=C $command </dev/null
 	expect_status 0
 	late_tuned || fail "it is not tuned"
-	if command -v systemd-analyze >/dev/null; then
-		run systemd-analyze verify --man=no "$PWD/$unit"
-		expect_match err '^$|^[^/]*$'
-	fi
+	command -v systemd-analyze >/dev/null || return 0
+	sed "s|/usr/local/sbin|$(dirname "$VHOSTCTL")|" "$unit" >"$t_dir/vhostctl-policy.service"
+	run systemd-analyze verify --man=no "$t_dir/vhostctl-policy.service"
+	# It speaks of the other units of the host, too.
+	! grep -q vhostctl-policy.service <<<"$err" || fail "systemd does not like it"
 }
 
 run_cases
