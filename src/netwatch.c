@@ -91,7 +91,7 @@ static int ask_id(const struct netwatch *w, int fd, uint16_t type, int *id)
 	do {
 		n = recv(w->ask.route, m.buf, sizeof(m.buf), 0);
 	} while (n < 0 && errno == EINTR);
-	if (n < 0 || !mnl_nlmsg_ok(&m.head, (int)n))
+	if (n < 0 || !netwatch_is_whole(&m.head, (int)n))
 		return -1;
 	if (m.head.nlmsg_type == NLMSG_ERROR) {
 		errno = -((const struct nlmsgerr *)mnl_nlmsg_get_payload(&m.head))->error;
@@ -196,7 +196,7 @@ static int read_socket(struct netwatch *w, bool route, netwatch_tell tell, void 
 		if (left < 0)
 			return errno == EAGAIN ? 0 : -1;
 		id = id_of(&msg);
-		for (const struct nlmsghdr *head = (void *)buf; mnl_nlmsg_ok(head, left);
+		for (const struct nlmsghdr *head = (void *)buf; netwatch_is_whole(head, left);
 		     head = mnl_nlmsg_next(head, &left)) {
 			struct netwatch_news news = { .id = id };
 

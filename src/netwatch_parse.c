@@ -12,6 +12,12 @@
 #include "state.h"
 #include "util.h"
 
+/* mnl_nlmsg_ok() takes a length past INT_MAX for a negative one. */
+bool netwatch_is_whole(const struct nlmsghdr *head, int left)
+{
+	return mnl_nlmsg_ok(head, left) && head->nlmsg_len <= (uint32_t)left;
+}
+
 static void take_text(const struct nlattr *attr, char *into, size_t size)
 {
 	if (mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) == 0)
