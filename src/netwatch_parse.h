@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One notification into words. Pure. False for what is of no interest. */
+/* One notification into words. Pure. */
 #ifndef NETWATCH_PARSE_H
 #define NETWATCH_PARSE_H
 
@@ -7,6 +7,7 @@
 
 #include "netwatch.h"
 
+/* False for what is of no interest. */
 bool netwatch_parse_route(const struct nlmsghdr *head, struct netwatch_news *news);
 bool netwatch_parse_ethtool(const struct nlmsghdr *head, struct netwatch_news *news);
 

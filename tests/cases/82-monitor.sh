@@ -159,7 +159,7 @@ test_churn() {
 	echo "$LAB_KERNEL: monitor: $out" | cut -c 1-300 >>"$LAB_OUT/notes"
 	expect_json '.status, .wrong' $'0\n[]'
 	expect_json '.cpu_percent < 2' true
-	expect_json '.grown_kb <= 128' true
+	expect_json '.grown_kb <= 256' true
 }
 
 run_cases
