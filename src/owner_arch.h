@@ -84,6 +84,12 @@ int arch_set_call(pid_t tid, const struct arch_context *c, const struct arch_gad
 int arch_call_result(pid_t tid, const struct arch_gadgets *g, const struct arch_frame *f,
 		     long *rc);
 
+/*
+ * Is the thread before the call or behind it, and not yet on its way back through the frame? From
+ * then on it runs its own code, and registers as first read would throw it back.
+ */
+bool arch_is_at_call(pid_t tid, const struct arch_gadgets *g, const struct arch_frame *f);
+
 /* Registers as first read, a restart the kernel had in mind included. */
 int arch_restore(pid_t tid, const struct arch_context *c);
 

@@ -296,13 +296,16 @@ static enum owner_outcome run_call(struct tracer *t, pid_t tid, struct owner_cal
  */
 static enum owner_outcome to_signal_stop(struct tracer *t, pid_t tid)
 {
-	tracer_step(t, "PTRACE_INTERRUPT", ptrace(PTRACE_INTERRUPT, tid, 0, 0));
+	/* Without the stop to come it would run on, through the frame, into its own code. */
+	if (tracer_step(t, "PTRACE_INTERRUPT", ptrace(PTRACE_INTERRUPT, tid, 0, 0)) < 0)
+		return tracer_fail(t, OUTCOME_LOST);
 	return run_until(t, tid, false, CALL_TIMEOUT, is_event_stop);
 }
 
+/* Only where the frame has not put it back: then nothing is left to do, and it must be let go as it is. */
 static enum owner_outcome put_back(struct tracer *t, pid_t tid)
 {
-	if (!set_sigmask(t, tid, t->context.sigmask) ||
+	if (!arch_is_at_call(tid, &t->plan->gadgets, &t->frame) || !set_sigmask(t, tid, t->context.sigmask) ||
 	    tracer_step(t, "PTRACE_SETREGS restore", arch_restore(tid, &t->context)) < 0)
 		return tracer_fail(t, OUTCOME_LOST);
 	detach(t, tid, 0);
@@ -372,7 +375,8 @@ static enum owner_outcome commit(struct tracer *t, pid_t tid)
 	if (!set_call(t, tid, first))
 		goto untouched;
 	/* After the commit, since a death before it would leave everything blocked. */
-	set_sigmask(t, tid, ~0ull);
+	if (!set_sigmask(t, tid, ~0ull))
+		return tracer_fail(t, OUTCOME_LOST); /* a handler could run between: the frame does it all */
 	o = run_calls(t, tid);
 	if (o == OUTCOME_DONE || o == OUTCOME_WRITE)
 		return put_back(t, tid) == OUTCOME_DONE ? o : OUTCOME_LOST;

@@ -311,6 +311,14 @@ int arch_call_result(pid_t tid, const struct arch_gadgets *g, const struct arch_
 	return 0;
 }
 
+bool arch_is_at_call(pid_t tid, const struct arch_gadgets *g, const struct arch_frame *f)
+{
+	struct user_regs_struct r;
+
+	return ptrace(PTRACE_GETREGS, tid, 0, &r) == 0 && r.rsp == f->addr &&
+	       (r.rip == g->syscall || r.rip == g->syscall + 2);
+}
+
 int arch_restore(pid_t tid, const struct arch_context *c)
 {
 	return ptrace(PTRACE_SETREGS, tid, 0, &c->regs) < 0 ? -1 : 0;
