@@ -145,9 +145,12 @@ static void add_sets(struct ops *ops, const struct selection *sel, const struct 
 	}
 }
 
+/* Or may have been: setting what is set already does no harm. */
 static bool set_was_made(const struct vhost_op *triple)
 {
-	return triple[0].done && !triple[0].errnum && triple[1].done && !triple[1].errnum;
+	const struct vhost_op *before = &triple[0], *set = &triple[1];
+
+	return before->done && !before->errnum && (set->done ? !set->errnum : set->begun);
 }
 
 /* Put back what was set before something failed, last first. @e keeps the failure. */

@@ -19,7 +19,7 @@ def main():
         with open(path, encoding="utf-8", newline="") as file:
             exposition = file.read()
         # The parser drops the second of two alike, so it is looked for before.
-        names = [line.rsplit(" ", 1)[0] for line in exposition.splitlines() if line[:1] != "#"]
+        names = [line.rsplit(" ", 1)[0] for line in exposition.split("\n") if line and line[0] != "#"]
         if len(names) != len(set(names)):
             sys.exit("a series twice")
         seen = set()
