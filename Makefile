@@ -20,8 +20,10 @@ PREFIX ?= /usr/local
 BUILD  ?= build
 INSTALL ?= install
 PKG_CONFIG ?= pkg-config
+# What is missing is of interest to goals that build in this make; demo and check install it first.
+BUILDING := $(if $(MAKECMDGOALS),$(filter-out demo check% help clean dist uninstall,$(MAKECMDGOALS)),all)
 ifeq ($(shell command -v $(PKG_CONFIG)),)
-$(info no $(PKG_CONFIG); "make demo" and "make check" install what they need)
+$(if $(BUILDING),$(info no $(PKG_CONFIG); "make demo" and "make check" install what they need))
 override PKG_CONFIG := false
 endif
 
@@ -60,7 +62,7 @@ HAVE_SNAPSHOT := 1
 else ifeq ($(SNAPSHOT),yes)
 $(error SNAPSHOT=yes needs: $(strip $(SNAPSHOT_LACKS)))
 else
-$(info no kernel snapshot in this build: no $(strip $(SNAPSHOT_LACKS)))
+$(if $(BUILDING),$(info no kernel snapshot in this build: no $(strip $(SNAPSHOT_LACKS))))
 endif
 endif
 

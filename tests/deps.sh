@@ -6,13 +6,12 @@
 set -euo pipefail
 
 BUILD_PKGS=(gcc libc6-dev make pkg-config libjansson-dev libsmartcols-dev libmnl-dev libnl-3-dev
-	libnl-route-3-dev)
+	libnl-route-3-dev clang bpftool libbpf-dev)
 # The lab runs this machine's own programs inside, so what the cases call belongs here too.
 LAB_PKGS=(debian-archive-keyring qemu-system-x86 ipxe ipxe-qemu busybox-static kmod cpio xz-utils zstd
 	iproute2 ethtool iputils-ping jq socat procps util-linux python3)
-CHECK_PKGS=(clang libclang-rt-14-dev clang-tidy clang-tools cppcheck libcmocka-dev libbpf-dev
-	bpftool python3-jsonschema python3-prometheus-client gdb strace lsof graphviz shellcheck mandoc
-	bsdextrautils util-linux-extra bash-completion rpm rpmlint git debootstrap)
+CHECK_PKGS=(libclang-rt-14-dev clang-tidy clang-tools cppcheck libcmocka-dev python3-jsonschema
+	python3-prometheus-client gdb strace lsof graphviz shellcheck mandoc bsdextrautils util-linux-extra bash-completion rpm rpmlint git debootstrap)
 
 case ${1:-check} in
 demo) want=("${BUILD_PKGS[@]}" "${LAB_PKGS[@]}") ;;
@@ -42,9 +41,14 @@ if [ "$(id -u)" != 0 ]; then
 	as_root=(sudo)
 fi
 echo "deps: installing ${missing[*]}" >&2
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# What it says is of interest when it fails.
 apt_get() {
 	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 \
-		-o Acquire::Retries=3 "$@" </dev/null >&2
+		-o Acquire::Retries=3 "$@" </dev/null >"$log" 2>&1 && return
+	tail -n 40 "$log" >&2
+	return 1
 }
 # Lists may be absent or too old to fetch from, so they are renewed once something is missing.
 apt_get update
