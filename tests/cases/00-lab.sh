@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# timeout: 420
+# timeout: 600
 # The lab itself: the right kernel, QEMUs on real vhost devices, a guest that answers.
 . "$TOP/tests/lib.sh"
 . "$TOP/tests/fixture/qemu.sh"

@@ -274,8 +274,8 @@ gone_from_blue() { ! ip -n blue link show mv0 >/dev/null 2>&1; }
 test_batches_of_the_tap_are_rx_frames_long() {
 	run "$TOP/tests/bench/batches.sh" 1000 1
 	expect_status 0
-	expect_match out '^limited +0 .* 1\.0$'
-	[ "$(awk '$1 == "limited" && $2 == 64 { print ($NF > 40) }' <<<"$out")" = 1 ]
+	expect_match out $'^batch, rx-frames 0, sndbuf limited\tframes\t\t1\\.0\t'
+	[ "$(awk -F '\t' '$1 == "batch, rx-frames 64, sndbuf limited" { print ($4 > 40) }' <<<"$out")" = 1 ]
 }
 
 run_cases
