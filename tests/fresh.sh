@@ -31,6 +31,7 @@ export dir
 # shellcheck disable=SC2016 # for the inner shell
 # Mounts that end with this script.
 exec unshare --mount --propagation private bash -euo pipefail -c '
+	mount --bind "$dir" "$dir" # a root directory that is a mount, as others are
 	mount -t proc proc "$dir/proc"
 	mount -t sysfs -o ro sysfs "$dir/sys"
 	mount --rbind /dev "$dir/dev"
