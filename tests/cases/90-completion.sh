@@ -9,12 +9,12 @@
 # shellcheck source=tests/fixture/qemu.sh
 . "$TOP/tests/fixture/qemu.sh"
 case_limit=120
-name='my "first" vm'
+first='my "first" vm'
 
 setup() {
 	local i
 	export PATH=$BUILD:$PATH LC_ALL=C.UTF-8
-	qemu_up first --name "$name" --tap tapc --scsi-queues 4
+	qemu_up first --name "$first" --tap tapc --scsi-queues 4
 	exec {open_end}<> <(:)
 	for ((i = 1; i < 100; i++)); do
 		# One has workers to offer.
@@ -51,10 +51,10 @@ completed() {
 }
 
 test_devices_taps_and_queues_of_a_real_QEMU_with_quotes_in_its_name() {
-	offered 'vhostctl show my' "$name" "$name"/{net0,net1,scsi0,vsock0,tapc}
-	offered 'vhostctl show "my \"first\" vm/s' "$name"/scsi0 "$name"/scsi0/{ctl,event,req{0..3}}
-	offered "vhostctl busyloop set 'my \"first\" vm/tapc/" "$name"/tapc/{rx,tx}
-	offered 'vhostctl coalesce get my' "$name" "$name"/tapc
+	offered 'vhostctl show my' "$first" "$first"/{net0,net1,scsi0,vsock0,tapc}
+	offered 'vhostctl show "my \"first\" vm/s' "$first"/scsi0 "$first"/scsi0/{ctl,event,req{0..3}}
+	offered "vhostctl busyloop set 'my \"first\" vm/tapc/" "$first"/tapc/{rx,tx}
+	offered 'vhostctl coalesce get my' "$first" "$first"/tapc
 	completed 'vhostctl list my' 'vhostctl list my\ \"first\"\ vm '
 	completed "vhostctl coalesce set 'my" "vhostctl coalesce set 'my \"first\" vm"
 }
@@ -64,7 +64,7 @@ test_a_line_that_was_completed_runs() {
 	line=$(jq -r 'select(.typed).line' <<<"$out")
 	run bash -c "$line 41"
 	expect_status 0
-	expect_json '.changes | map([.target, .after])' "[[$(jq -n --arg n "$name/net0/tx" '$n'),41]]"
+	expect_json '.changes | map([.target, .after])' "[[$(jq -n --arg n "$first/net0/tx" '$n'),41]]"
 }
 
 test_VMs_by_name_and_by_pid() {
@@ -72,7 +72,7 @@ test_VMs_by_name_and_by_pid() {
 	completed 'vhostctl list we' 'vhostctl list web-'
 	completed "vhostctl list $web1" "vhostctl list $web1 "
 	offered "vhostctl show $web1" "$web1" "$web1"/{net0,scsi0,vsock0}
-	offered 'vhostctl list ' "$name" web-{1..99}
+	offered 'vhostctl list ' "$first" web-{1..99}
 }
 
 test_targets_of_a_command_go_as_deep_as_it_takes() {
@@ -84,7 +84,7 @@ test_targets_of_a_command_go_as_deep_as_it_takes() {
 
 test_policies_rates_and_trials() {
 	offered 'vhostctl save web-9' web-9 web-9{0..9}
-	offered 'vhostctl apply --vm my' "$name"
+	offered 'vhostctl apply --vm my' "$first"
 	offered 'vhostctl diff /etc/passw' /etc/passwd /etc/passwd-
 	offered 'vhostctl stat web-1/v' web-1/vsock0 web-1/vsock0/{rx,tx}
 	offered 'vhostctl trial web-1/net0 ' busyloop= rx-frames= workers=
@@ -117,7 +117,7 @@ test_taps_by_themselves() {
 }
 
 test_nobody_is_stopped_or_borrowed_from() {
-	for text in '' "$name/scsi0/" web-1/scsi0; do
+	for text in '' "$first/scsi0/" web-1/scsi0; do
 		run strace -f -o "$t_dir/strace" -e trace=ptrace,pidfd_getfd,process_vm_writev,process_vm_readv,kill,ioctl \
 			"$VHOSTCTL" --dump-targets "$text"
 		expect_status 0
@@ -133,7 +133,7 @@ test_it_is_quick_with_100_VMs() {
 	for i in {1..20}; do bash -c :; done
 	limit=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { f = (b - a) * 1000 / 20 / 2; print 100 * (f > 1 ? f : 1) }')
 	for text in 'show web-' 'busyloop set web-57/' 'worker attach web-1/scsi0/' 'busyloop set web-57 '; do
-		times=$(yes "tab vhostctl $text" | head -n 9 | /usr/bin/python3 "$TOP/tests/fixture/complete.py" |
+		times=$(for i in {1..9}; do echo "tab vhostctl $text"; done | /usr/bin/python3 "$TOP/tests/fixture/complete.py" |
 			jq -s 'map(.ms | numbers) | sort' -c)
 		echo "# '$text': median $(jq '.[4]' <<<"$times") ms, limit $limit ms" >&2
 		jq -e --argjson limit "$limit" '.[4] < $limit' <<<"$times" >/dev/null || fail "'$text' takes $times ms, not under $limit"
