@@ -262,14 +262,18 @@ has_devices() { ctl list vm1 && [ "$(jq '.vms[0].devices | length' <<<"$out")" -
 paired() { snap vm1 && [ "$(jq "[$net | select(.tap_source == \"snapshot\")] | length" <<<"$out")" = "$1" ]; }
 
 test_a_device_with_1026_queues() {
+	local n=1026
+
+	# For more, vhost_scsi_open() of 6.12 asks kmalloc() for more than it gives, which warns in the kernel's log.
+	[ "$LAB_KERNEL" != 6.12 ] || n=514
 	at_exit reload_scsi
-	reload_scsi max_io_vqs=1024
+	reload_scsi max_io_vqs=$((n - 2))
 	start --name vm1 --scsi none --scsi-queues 5
 	ctl show vm1 --source snapshot --all-queues
 	expect_status 0
-	expect_json '[.vms[0].devices[0].queues[].index] == [range(1026)]' true
+	expect_json '[.vms[0].devices[0].queues[].index] == [range('"$n"')]' true
 	expect_json '[.vms[0].devices[0].queues[].worker_tid] | unique | length' 1
-	expect_json '.vms[0].devices[0].workers[0].queues | length' 1026
+	expect_json '.vms[0].devices[0].workers[0].queues | length' "$n"
 	snap vm1
 	expect_json '[.vms[0].devices[0].queues[].index]' '[0,1,2,3,4,5,6]'
 	same vm1
