@@ -70,7 +70,8 @@ static void list_processes(struct monitor *m, bool note_new)
 		if (note_new && !is_known(m, pid))
 			*ARRAY_ADD(m->young, m->n_young) = (struct young){ .pid = pid };
 	}
-	qsort(pids, n, sizeof(*pids), compare);
+	if (n)
+		qsort(pids, n, sizeof(*pids), compare);
 	free(m->pids);
 	m->pids = pids;
 	m->n_pids = n;
