@@ -193,7 +193,8 @@ static void fill_zerocopy(struct zerocopy *z, const struct snapshot_device *sd)
 	z->enabled = tx->flags & SNAP_ZEROCOPY;
 	z->packets = sd->d.tx_packets;
 	z->forced_copies = sd->d.tx_zcopy_err;
-	z->in_flight = (unsigned int)(tx->upend_idx - tx->done_idx) % ZEROCOPY_RING;
+	/* Where packets are copied, the kernel counts batches of them in done_idx. */
+	z->in_flight = z->enabled ? (unsigned int)(tx->upend_idx - tx->done_idx) % ZEROCOPY_RING : 0;
 }
 
 static void fill_inside(struct device *d, const struct snapshot *s, const struct snapshot_device *sd)
