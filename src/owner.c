@@ -22,7 +22,7 @@
 #define SLOW_CHILD_DEADLINE_MS 9000
 #define REST_MS 10		/* between two stops of one VM */
 #define IDLE_TRIES 20		/* a busy VM's threads are idle now and then */
-#define IDLE_WAIT_MS 5
+#define IDLE_WAIT_MS 5		/* longer each time, a second in all: no rhythm of the VM's is met again and again */
 #define STACK_TRIES 2
 
 static const char *const operation = "run a call in the VM's context";
@@ -142,7 +142,7 @@ static int run_batch(struct owner_plan *plan, enum owner_thread rule, struct own
 			break;
 		if (shared->outcome == OUTCOME_STACK && plan_again(plan, e) < 0)
 			return -1;
-		sleep_ms(IDLE_WAIT_MS);
+		sleep_ms(IDLE_WAIT_MS * (tries + 1));
 	}
 	if (shared->outcome != OUTCOME_NONE)
 		return explain(shared, plan->pid, e);
