@@ -33,7 +33,7 @@ is_endless() { [[ $1 =~ vhostctl\ (monitor|stat\ [^|]*(\ |^)[0-9]+($|\ -|\ \|)) 
 example() {
 	local command=$1 expected=$2 end=(timeout 90)
 	! is_endless "$command" || end=(timeout -s INT -k 10 15)
-	run "${end[@]}" script -qec "stty cols 96 rows 50; $command" /dev/null
+	run "${end[@]}" script -qec "stty cols 96 rows 50; $command" /dev/null </dev/null 9<&-
 	# A kernel without such calls.
 	if [[ $LAB_KERNEL == 6.1 && $command =~ vhostctl\ worker\ (create|attach|free|spread) ]]; then
 		expect_status 5
@@ -52,13 +52,14 @@ example() {
 # examples_of FILE AT-LEAST
 examples_of() {
 	local line command n=0
-	while IFS= read -r line; do
+	# Not standard input, which script(1) takes for what is typed.
+	while IFS= read -r line <&9; do
 		command=$(jq -r .command <<<"$line")
 		jq -r '.output // ""' <<<"$line" >"$t_dir/expected"
 		echo "example: $command"
 		example "$command" "$(<"$t_dir/expected")"
 		n=$((n + 1))
-	done < <("$TOP/tests/fixture/examples.py" list "$TOP/$1")
+	done 9< <("$TOP/tests/fixture/examples.py" list "$TOP/$1")
 	[ "$n" -ge "$2" ] || fail "$1 has only $n examples"
 }
 
