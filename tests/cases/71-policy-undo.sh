@@ -168,24 +168,32 @@ test_SIGTERM_and_SIGINT_undo() {
 
 # ---- killed ----
 
+# milliseconds COMMAND…: that it takes
+milliseconds() {
+	local started=$EPOCHREALTIME
+	"$@" >/dev/null
+	echo $((($(tr -d . <<<"$EPOCHREALTIME") - $(tr -d . <<<"$started")) / 1000))
+}
+
+# Each is killed within the time that the whole takes here, so that few come to their end before.
 test_SIGKILL_amid_apply() {
 	need_workers
-	local i kills=${POLICY_KILLS:-40} killed=0 failed=0 other first
+	local i ms kills=${POLICY_KILLS:-40} killed=0 failed=0 first
 	fixture kill --
 	five_steps kill >"$t_dir/five.json"
-	other=$("$VHOSTCTL" save kill)
-	echo "$other" >"$t_dir/other.json"
+	"$VHOSTCTL" save kill >"$t_dir/other.json"
 	fixture_says kill "load on 200" >/dev/null
+	ms=$(milliseconds "$VHOSTCTL" apply "$t_dir/five.json")
 	for ((i = 0; i < kills; i++)); do
-		run timeout -s KILL "0.$(printf %03d $((RANDOM % 900 + 50)))" "$VHOSTCTL" apply \
-			"$t_dir/$([ $((i % 2)) = 0 ] && echo five || echo other).json"
+		run timeout -s KILL "$(awk -v ms=$((ms / 10 + RANDOM % ms)) 'BEGIN { print ms / 1000 }')" "$VHOSTCTL" apply \
+			"$t_dir/$([ $((i % 2)) = 1 ] && echo five || echo other).json"
 		case $status in
 		0) ;;
 		137) killed=$((killed + 1)) ;;
-		*) failed=$((failed + 1)); echo "round $i: $status $err" ;;
+		*) failed=$((failed + 1)); echo "round $i: $status $err" | tee -a "$LAB_OUT/notes" ;;
 		esac
 	done
-	echo "# $killed of $kills killed, $failed failed"
+	echo "apply, $ms ms: $killed of $kills killed, $failed failed" | tee -a "$LAB_OUT/notes"
 	# The tracer of one that was killed can be at its end still.
 	[ "$failed" -le $((kills / 10)) ] || fail "too many failed"
 	[ "$killed" -gt $((kills / 4)) ] || fail "only $killed of $kills runs were killed"
