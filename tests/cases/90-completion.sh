@@ -28,7 +28,7 @@ setup() {
 }
 all_up() { [ "$(cat "$t_dir"/vmm-* | grep -c '"pid"')" = 99 ]; }
 
-# offered TEXT WORD…: all that bash offers after TEXT are these
+# offered TEXT WORD…: all that bash offers after TEXT are these. Within quotes readline inserts them without any.
 offered() {
 	local typed=$1 got want
 	shift
@@ -52,8 +52,11 @@ completed() {
 
 test_devices_taps_and_queues_of_a_real_QEMU_with_quotes_in_its_name() {
 	offered 'vhostctl show my' "$first" "$first"/{net0,net1,scsi0,vsock0,tapc}
-	offered 'vhostctl show "my \"first\" vm/s' "$first"/scsi0 "$first"/scsi0/{ctl,event,req{0..3}}
-	offered "vhostctl busyloop set 'my \"first\" vm/tapc/" "$first"/tapc/{rx,tx}
+	offered 'vhostctl show my\ \"first\"\ vm/s' "$first"/scsi0 "$first"/scsi0/{ctl,event,req{0..3}}
+	offered 'vhostctl busyloop set my\ \"first\"\ vm/tapc/' "$first"/tapc/{rx,tx}
+	completed 'vhostctl show "my \"first\" vm/s' 'vhostctl show "my \"first\" vm/scsi0'
+	completed 'vhostctl show "my \"first\" vm/scsi0/e' 'vhostctl show "my \"first\" vm/scsi0/event" '
+	completed "vhostctl busyloop set 'my \"first\" vm/tapc/r" "vhostctl busyloop set 'my \"first\" vm/tapc/rx' "
 	offered 'vhostctl coalesce get my' "$first" "$first"/tapc
 	completed 'vhostctl list my' 'vhostctl list my\ \"first\"\ vm '
 	completed "vhostctl coalesce set 'my" "vhostctl coalesce set 'my \"first\" vm"
