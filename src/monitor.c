@@ -21,7 +21,10 @@
 #define SOONEST_SCAN_NS 10000000000
 /* Changes come in several notifications, and many at a time. Who waits a little wakes once. */
 #define QUIET_NS 50000000
-/* A new process is looked at so often, each time after twice as long: a VM opens its devices in seconds. */
+/*
+ * A new process is looked at so often, each time after twice as long: a VM opens its devices in seconds,
+ * one after another, so also when it is known already.
+ */
 #define YOUNG_LOOKS 6
 
 static int64_t cpu_ns(void)
@@ -44,14 +47,6 @@ static int compare(const void *a, const void *b)
 static bool is_known(const struct monitor *m, int pid)
 {
 	return m->n_pids && bsearch(&pid, m->pids, m->n_pids, sizeof(pid), compare);
-}
-
-static bool is_watched(const struct monitor *m, pid_t pid)
-{
-	for (size_t i = 0; i < m->n_vms; i++)
-		if (m->vms[i].ref.pid == pid)
-			return true;
-	return false;
 }
 
 /* Those that were not there last time join the young. */
@@ -84,13 +79,11 @@ static bool look_at_young(struct monitor *m, struct young *y, int64_t now_ns)
 	struct error e = ERROR_INIT;
 	int ret;
 
-	if (is_watched(m, y->pid))
-		return false;
 	ret = scan_vm(y->pid, &s, &e);
 	if (ret == 0)
 		monitor_take_scan(m, &s, false);
 	state_free(&s);
-	if (ret == 0 || (ret < 0 && e.errnum == ESRCH))
+	if (ret < 0 && e.errnum == ESRCH)
 		return false;
 	y->next_ns = now_ns + (m->interval_ns << y->looks);
 	return ++y->looks < YOUNG_LOOKS;
