@@ -237,7 +237,10 @@ class Soak:
 
     def worker_spread(self, vm):
         """Where each queue went is told, and checked by check(); that it is even, here."""
-        doc = self.ctl("worker", "spread", vm.name + "/scsi0", "--workers", str(self.random.randrange(1, 4)))
+        n = self.random.randrange(1, QUEUES + 2)
+        doc = self.ctl("worker", "spread", vm.name + "/scsi0", "--workers", str(n), want=(0,) if n <= QUEUES else (2,))
+        if not doc:
+            return
         for c in doc["changes"]:
             if c["setting"] == "worker":
                 vm.workers = vm.workers | {c["after"]} if c["after"] is not None else vm.workers - {c["before"]}
