@@ -72,16 +72,16 @@ static int apply(struct context *ctx, struct policy_run *run, struct error *e)
 
 static int run_apply(struct context *ctx, struct error *e)
 {
-	struct interrupt in;
+	struct stopper stopper;
 	struct policy p = { 0 };
-	struct policy_run run = { .policy = &p, .dry_run = ctx->dry_run, .interrupt = &in };
+	struct policy_run run = { .policy = &p, .dry_run = ctx->dry_run, .stopper = &stopper };
 	int ret = policy_command_read(ctx, &p, e);
 
 	if (ret == 0) {
-		interrupt_begin(&in);
+		stopper_hold(&stopper);
 		ret = apply(ctx, &run, e);
 		policy_command_log(ctx, &run);
-		interrupt_end(&in);
+		stopper_release(&stopper);
 	}
 	if (ret == 0) {
 		ret = output_changes(ctx, run.state.kernel, &run.changes, run.notes.items, run.notes.n, e);

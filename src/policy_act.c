@@ -84,7 +84,7 @@ static int undo_all(struct policy_run *run, struct error *e)
 static int ended_by_signal(const struct policy_run *run, struct error *e)
 {
 	return error_set(e, STATUS_FAILED, EINTR, "apply", "ended by %s amid its steps",
-			 strsignal(run->interrupt->signal));
+			 strsignal(run->stopper->got));
 }
 
 static int do_step(struct policy_run *run, struct step *step, struct error *e)
@@ -135,7 +135,7 @@ static void drop_gone(struct policy_run *run)
 int policy_act(struct policy_run *run, struct error *e)
 {
 	for (size_t i = 0; i < run->n_steps; i++) {
-		if (run->interrupt && interrupt_came(run->interrupt)) {
+		if (run->stopper && stopper_came(run->stopper)) {
 			ended_by_signal(run, e);
 			return undo_all(run, e);
 		}

@@ -35,7 +35,7 @@ void policy_run_free(struct policy_run *run)
 	sentences_free(&run->put_back);
 	sentences_free(&run->left);
 	*run = (struct policy_run){ .policy = run->policy, .dry_run = run->dry_run, .only = run->only,
-				    .lock_secs = run->lock_secs, .interrupt = run->interrupt };
+				    .lock_secs = run->lock_secs, .stopper = run->stopper };
 }
 
 struct step *plan_add(struct policy_run *run, const struct step_type *type, struct vm_plan *vm,
@@ -127,7 +127,7 @@ static int lock_all(struct policy_run *run, struct error *e)
 
 	for (size_t i = 0; i < run->n_vms; i++) {
 		struct vm_plan *vp = &run->vms[i];
-		int ret = vm_lock(&vp->lock, vp->vm, run->lock_secs, run->interrupt, e);
+		int ret = vm_lock(&vp->lock, vp->vm, run->lock_secs, run->stopper, e);
 
 		if (ret < 0)
 			return plan_target(e, vp->vm);

@@ -8,7 +8,6 @@
 #define POLICY_PLAN_H
 
 #include "busyloop.h"
-#include "interrupt.h"
 #include "policy_match.h"
 #include "spread.h"
 #include "taps.h"
@@ -73,7 +72,7 @@ struct policy_run {
 	bool dry_run;
 	const char *only;		/* the one VM that is meant, or NULL: all that match */
 	unsigned int lock_secs;		/* how long to wait for another apply on the same VM */
-	struct interrupt *interrupt;	/* NULL with dry_run */
+	struct stopper *stopper;	/* NULL with dry_run */
 
 	struct state state;
 	struct error no_snapshot;	/* why; status 0: there is one */

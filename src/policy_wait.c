@@ -2,7 +2,6 @@
 /* For hooks, which run while the VM is still starting. */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "policy_plan.h"
 #include "scan.h"
@@ -26,10 +25,7 @@ struct sight {
 
 static int64_t now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return clock_ns() / 1000000;
 }
 
 static struct sight take_sight(const struct policy_run *run)
@@ -120,10 +116,10 @@ static int look_until(struct policy_run *run, struct name *name, unsigned int se
 		pause = (now_ms() - started) * IDLE_SHARE;
 		pause = pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : pause > delay ? pause : delay;
 		delay = delay * 2 < LAST_MS ? delay * 2 : LAST_MS;
-		if (interrupt_sleep(run->interrupt, pause < left ? pause : left))
+		if (stopper_sleep(run->stopper, pause < left ? pause : left))
 			return error_set(e, STATUS_FAILED, EINTR, "wait for the VM",
 					 "ended by %s; nothing was changed",
-					 strsignal(run->interrupt->signal));
+					 strsignal(run->stopper->got));
 	}
 }
 

@@ -2,14 +2,10 @@
 #include "stopper.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <stdbool.h>
 #include <sys/signalfd.h>
 #include <time.h>
 
 #include "util.h"
-
-static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
 int64_t clock_ns(void)
 {
@@ -19,6 +15,7 @@ int64_t clock_ns(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
+/* Blocked, an ignored signal would be kept, too. */
 static bool is_ignored(int signo)
 {
 	struct sigaction act;
@@ -26,18 +23,23 @@ static bool is_ignored(int signo)
 	return !sigaction(signo, NULL, &act) && act.sa_handler == SIG_IGN;
 }
 
+static int hold(struct stopper *s, const int *signals, size_t n)
+{
+	*s = (struct stopper){ .fd = -1 };
+	sigemptyset(&s->set);
+	for (size_t i = 0; i < n; i++)
+		if (!is_ignored(signals[i]))
+			sigaddset(&s->set, signals[i]);
+	return sigprocmask(SIG_BLOCK, &s->set, &s->before);
+}
+
 int stopper_start(struct stopper *s, struct error *e)
 {
-	sigset_t set;
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
-	*s = (struct stopper){ .fd = -1 };
-	sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-		if (!is_ignored(signals[i]))
-			sigaddset(&set, signals[i]);
-	if (sigprocmask(SIG_BLOCK, &set, &s->before))
+	if (hold(s, signals, ARRAY_SIZE(signals)))
 		return error_errno(e, errno, "block signals", NULL);
-	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->fd = signalfd(-1, &s->set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->fd >= 0)
 		return 0;
 	error_errno(e, errno, "wait for signals", NULL);
@@ -53,22 +55,46 @@ void stopper_end(struct stopper *s)
 	sigprocmask(SIG_SETMASK, &s->before, NULL);
 }
 
+void stopper_hold(struct stopper *s)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+	hold(s, signals, ARRAY_SIZE(signals));
+}
+
+void stopper_release(struct stopper *s)
+{
+	const struct timespec now = { 0, 0 };
+
+	while (sigtimedwait(&s->set, NULL, &now) > 0)
+		;
+	stopper_end(s);
+}
+
 int stopper_wait(struct stopper *s, int64_t until_ns)
 {
 	while (!s->got) {
 		int64_t left = until_ns - clock_ns();
 		struct timespec ts = { .tv_sec = left > 0 ? left / 1000000000 : 0,
 				       .tv_nsec = left > 0 ? left % 1000000000 : 0 };
-		struct pollfd p = { .fd = s->fd, .events = POLLIN };
-		struct signalfd_siginfo info;
-		int n = ppoll(&p, 1, &ts, NULL);
+		int signo = sigtimedwait(&s->set, NULL, &ts);
 
-		if (n > 0 && read(s->fd, &info, sizeof(info)) == sizeof(info))
-			s->got = (int)info.ssi_signo;
-		else if (n == 0)
+		if (signo > 0)
+			s->got = signo;
+		else if (errno != EINTR)
 			break;
 	}
 	return s->got;
+}
+
+bool stopper_sleep(struct stopper *s, int64_t ms)
+{
+	return stopper_wait(s, clock_ns() + ms * 1000000) != 0;
+}
+
+bool stopper_came(struct stopper *s)
+{
+	return stopper_wait(s, 0) != 0;
 }
 
 const char *stopper_name(int signo)

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "procfs.h"
 #include "util.h"
@@ -14,14 +13,6 @@
 #define POLL_MS 50
 
 static const char *const operation = "lock the VM";
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* Nobody else may put a link or a file of his in there. */
 static int check_dir(const char *path)
@@ -96,15 +87,15 @@ static int held(const struct vm_lock *lock, unsigned int secs, struct error *e)
 			 secs);
 }
 
-static int wait_for_lock(struct vm_lock *lock, unsigned int secs, struct interrupt *in, struct error *e)
+static int wait_for_lock(struct vm_lock *lock, unsigned int secs, struct stopper *stopper, struct error *e)
 {
-	int64_t end = now_ms() + (int64_t)secs * 1000;
+	int64_t end_ns = clock_ns() + secs * 1000000000LL;
 	int ret;
 
 	while ((ret = try_lock(lock)) > 0) {
-		if (now_ms() >= end)
+		if (clock_ns() >= end_ns)
 			return held(lock, secs, e);
-		if (interrupt_sleep(in, POLL_MS))
+		if (stopper_sleep(stopper, POLL_MS))
 			return error_set(e, STATUS_FAILED, EINTR, operation,
 					 "ended by a signal while it waited for another process; nothing was "
 					 "changed");
@@ -112,7 +103,7 @@ static int wait_for_lock(struct vm_lock *lock, unsigned int secs, struct interru
 	return ret < 0 ? error_errno(e, errno, operation, NULL) : 0;
 }
 
-int vm_lock(struct vm_lock *lock, const struct vm *vm, unsigned int secs, struct interrupt *in,
+int vm_lock(struct vm_lock *lock, const struct vm *vm, unsigned int secs, struct stopper *stopper,
 	    struct error *e)
 {
 	_cleanup_free_ char *dir = lock_dir();
@@ -127,7 +118,7 @@ int vm_lock(struct vm_lock *lock, const struct vm *vm, unsigned int secs, struct
 	}
 	/* A pid alone could be another process's soon. */
 	lock->path = xasprintf("%s/%d-%llu", dir, (int)vm->pid, (unsigned long long)vm->start_time);
-	if (wait_for_lock(lock, secs, in, e) < 0) {
+	if (wait_for_lock(lock, secs, stopper, e) < 0) {
 		vm_unlock(lock);
 		return -1;
 	}

@@ -3,8 +3,8 @@
 #ifndef VM_LOCK_H
 #define VM_LOCK_H
 
-#include "interrupt.h"
 #include "state.h"
+#include "stopper.h"
 
 struct vm_lock {
 	int fd;
@@ -17,7 +17,7 @@ struct vm_lock {
  * Take the lock of @vm. While another process has it wait up to @secs seconds, then say which
  * one that is. 1: there is no place for locks that this user may write to; @e says why.
  */
-int vm_lock(struct vm_lock *lock, const struct vm *vm, unsigned int secs, struct interrupt *in,
+int vm_lock(struct vm_lock *lock, const struct vm *vm, unsigned int secs, struct stopper *stopper,
 	    struct error *e);
 void vm_unlock(struct vm_lock *lock);
 

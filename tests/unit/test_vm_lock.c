@@ -34,13 +34,13 @@ static int teardown(void **state)
 
 static void take(struct vm_lock *lock, unsigned int secs)
 {
-	struct interrupt in;
+	struct stopper s;
 	struct error e = ERROR_INIT;
 	int ret;
 
-	interrupt_begin(&in);
-	ret = vm_lock(lock, &vm, secs, &in, &e);
-	interrupt_end(&in);
+	stopper_hold(&s);
+	ret = vm_lock(lock, &vm, secs, &s, &e);
+	stopper_release(&s);
 	if (ret)
 		fail_msg("%d: %s", ret, e.message);
 }
@@ -91,7 +91,7 @@ static pid_t holder(int *end)
 
 static void test_another_holds_it(void **state)
 {
-	struct interrupt in;
+	struct stopper s;
 	struct error e = ERROR_INIT;
 	struct vm_lock lock;
 	char words[64];
@@ -99,16 +99,16 @@ static void test_another_holds_it(void **state)
 	pid_t pid = holder(&end);
 
 	(void)state;
-	interrupt_begin(&in);
-	assert_int_equal(vm_lock(&lock, &vm, 0, &in, &e), -1);
+	stopper_hold(&s);
+	assert_int_equal(vm_lock(&lock, &vm, 0, &s, &e), -1);
 	assert_int_equal(e.status, STATUS_FAILED);
 	snprintf(words, sizeof(words), "process %d applies a policy", (int)pid);
 	assert_non_null(strstr(e.message, words));
 	/* A signal ends the waiting. */
 	raise(SIGTERM);
-	assert_int_equal(vm_lock(&lock, &vm, 60, &in, &e), -1);
+	assert_int_equal(vm_lock(&lock, &vm, 60, &s, &e), -1);
 	assert_int_equal(e.errnum, EINTR);
-	interrupt_end(&in);
+	stopper_release(&s);
 	/* It waits until the other is done. */
 	close(end);
 	take(&lock, 60);
@@ -132,19 +132,19 @@ static void test_one_that_was_killed(void **state)
 
 static void test_ignored_signals_are_no_request(void **state)
 {
-	struct interrupt in;
+	struct stopper s;
 
 	(void)state;
 	signal(SIGHUP, SIG_IGN);
-	interrupt_begin(&in);
+	stopper_hold(&s);
 	raise(SIGHUP);
-	assert_false(interrupt_came(&in));
+	assert_false(stopper_came(&s));
 	raise(SIGINT);
-	assert_true(interrupt_came(&in));
-	assert_true(interrupt_sleep(&in, 100000));
-	assert_int_equal(in.signal, SIGINT);
+	assert_true(stopper_came(&s));
+	assert_true(stopper_sleep(&s, 100000));
+	assert_int_equal(s.got, SIGINT);
 	raise(SIGINT);
-	interrupt_end(&in);
+	stopper_release(&s);
 	signal(SIGHUP, SIG_DFL);
 }
 
