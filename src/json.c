@@ -3,20 +3,10 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <string.h>
+#include <stdio.h>
 
-#include "escape.h"
 #include "feature_name.h"
 #include "json_parts.h"
-#include "util.h"
-
-#define SCHEMA 1 /* counts breaking changes only */
-
-/* jansson fails for want of memory only; with this it ends as everything else does then. */
-static void *allocate(size_t size)
-{
-	return xcalloc(1, size);
-}
 
 /* 64-bit masks are strings: a number above 2^63 would come out negative. */
 static void put_mask(json_t *object, const char *key, bool known, uint64_t mask)
@@ -55,21 +45,6 @@ static json_t *backend_feature_names_json(const struct device *d)
 	return names;
 }
 
-json_t *json_errors(const struct error *errors, size_t n)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++) {
-		json_t *o = json_object();
-
-		put_nonempty(o, "operation", errors[i].operation);
-		put_string(o, "code", error_name(errors[i].errnum));
-		put_string(o, "message", errors[i].message);
-		json_array_append_new(list, o);
-	}
-	return list;
-}
-
 static void put_ring(json_t *o, const struct ring *r)
 {
 	put_int(o, "size", r->known ? (int64_t)r->size : UNKNOWN);
@@ -97,56 +72,23 @@ static json_t *queue_json(const struct queue *q)
 	return o;
 }
 
-static json_t *indices_json(const unsigned int *indices, size_t n)
+static json_t *worker_json(const struct vm *vm, const struct worker *w)
 {
-	json_t *list = json_array();
+	json_t *o = json_object();
 
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_integer(indices[i]));
-	return list;
-}
-
-static json_t *workers_json(const struct vm *vm, const struct worker *workers, size_t n)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++) {
-		const struct worker *w = &workers[i];
-		json_t *o = json_object();
-
-		put_int(o, "id", w->id);
-		put_int(o, "tid", w->tid);
-		put_nonempty(o, "comm", w->comm);
-		put_string(o, "mode", worker_mode_name(w->mode));
-		put_string(o, "cpus", w->cpus);
-		put_nonempty(o, "policy", w->policy);
-		put_int(o, "nice", w->nice);
-		put_string(o, "cgroup", w->cgroup);
-		put_int(o, "cpu_ns", w->cpu_ns);
-		put(o, "queues", w->queues ? indices_json(w->queues, w->n_queues) : json_null());
-		put_string(o, "remark", worker_remark(vm, w));
-		put_int(o, "attachments", w->attachments_known ? (int64_t)w->attachments : UNKNOWN);
-		json_array_append_new(list, o);
-	}
-	return list;
-}
-
-static json_t *queues_json(const struct device *d)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < d->n_queues; i++)
-		json_array_append_new(list, queue_json(&d->queues[i]));
-	return list;
-}
-
-static json_t *holders_json(const struct device *d)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < d->n_holders; i++)
-		json_array_append_new(list, json_integer(d->holders[i]));
-	return list;
+	put_int(o, "id", w->id);
+	put_int(o, "tid", w->tid);
+	put_nonempty(o, "comm", w->comm);
+	put_string(o, "mode", worker_mode_name(w->mode));
+	put_string(o, "cpus", w->cpus);
+	put_nonempty(o, "policy", w->policy);
+	put_int(o, "nice", w->nice);
+	put_string(o, "cgroup", w->cgroup);
+	put_int(o, "cpu_ns", w->cpu_ns);
+	put(o, "queues", w->queues ? JSON_LIST(i, w->n_queues, json_integer(w->queues[i])) : json_null());
+	put_string(o, "remark", worker_remark(vm, w));
+	put_int(o, "attachments", w->attachments_known ? (int64_t)w->attachments : UNKNOWN);
+	return o;
 }
 
 static json_t *zerocopy_json(const struct zerocopy *z)
@@ -182,11 +124,9 @@ static json_t *device_json(const struct vm *vm, const struct device *d)
 {
 	json_t *o = json_object();
 
-	put_string(o, "id", d->id);
-	put_string(o, "kind", device_kind_name(d->kind));
-	put_int(o, "fd", d->fd);
+	put_device(o, d);
 	put_string(o, "path", d->path);
-	put(o, "holders", holders_json(d));
+	put(o, "holders", JSON_LIST(i, d->n_holders, json_integer(d->holders[i])));
 	put_mask(o, "features", d->features_known, d->features);
 	put(o, "feature_names", d->features_known ? feature_names_json(d->kind, d->features)
 						   : json_null());
@@ -197,29 +137,19 @@ static json_t *device_json(const struct vm *vm, const struct device *d)
 	put_string(o, "tap", d->tap);
 	put_string(o, "tap_source", tap_source_name(d->tap_source));
 	put_inside(o, d);
-	put(o, "queues", d->queues_known ? queues_json(d) : json_null());
-	put(o, "workers", d->workers_known ? workers_json(vm, d->workers, d->n_workers) : json_null());
+	put(o, "queues", d->queues_known ? JSON_LIST(i, d->n_queues, queue_json(&d->queues[i]))
+					 : json_null());
+	put(o, "workers", d->workers_known ? JSON_LIST(i, d->n_workers, worker_json(vm, &d->workers[i]))
+					   : json_null());
 	put(o, "errors", json_errors(d->errors, d->n_errors));
 	return o;
-}
-
-static json_t *fds_json(const struct tap *t)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < t->n_fds; i++)
-		json_array_append_new(list, json_integer(t->fds[i]));
-	return list;
 }
 
 static json_t *tap_json(const struct tap *t)
 {
 	json_t *o = json_object();
 
-	put_nonempty(o, "ifname", t->ifname);
-	put_int(o, "ifindex", t->ifindex);
-	put_int(o, "netns", t->netns);
-	put(o, "fds", fds_json(t));
+	put_tap(o, t);
 	put_string(o, "path", t->path);
 	put(o, "macvtap", json_boolean(t->macvtap));
 	put_int(o, "rx_frames", t->rx_frames);
@@ -245,162 +175,75 @@ static json_t *tap_json(const struct tap *t)
 	return o;
 }
 
-static json_t *taps_json(const struct tap *taps, size_t n)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, tap_json(&taps[i]));
-	return list;
-}
-
 static json_t *vm_json(const struct vm *vm)
 {
-	json_t *o = json_object(), *devices = json_array();
+	json_t *o = json_object();
 
-	for (size_t i = 0; i < vm->n_devices; i++)
-		json_array_append_new(devices, device_json(vm, &vm->devices[i]));
 	put_int(o, "pid", vm->pid);
 	put_string(o, "name", vm->name);
 	put_string(o, "uuid", vm->uuid);
 	put_nonempty(o, "comm", vm->comm);
 	put_string(o, "cgroup", vm->cgroup);
 	put_int(o, "netns", vm->netns);
-	put(o, "devices", devices);
-	put(o, "taps", taps_json(vm->taps, vm->n_taps));
-	put(o, "worker_threads", workers_json(vm, vm->threads, vm->n_threads));
+	put(o, "devices", JSON_LIST(i, vm->n_devices, device_json(vm, &vm->devices[i])));
+	put(o, "taps", JSON_LIST(i, vm->n_taps, tap_json(&vm->taps[i])));
+	put(o, "worker_threads", JSON_LIST(i, vm->n_threads, worker_json(vm, &vm->threads[i])));
 	put(o, "errors", json_errors(vm->errors, vm->n_errors));
 	return o;
 }
 
-json_t *json_document(const char *kernel)
-{
-	json_t *o;
-
-	json_set_alloc_funcs(allocate, free);
-	o = json_object();
-	put_int(o, "schema", SCHEMA);
-	put_nonempty(o, "kernel", kernel);
-	return o;
-}
-
-/* The one byte that is neither printable nor escaped by jansson; it can only be inside a string. */
-static char *escape_delete(char *text)
-{
-	size_t n = 0, len = strlen(text);
-	char *out, *at;
-
-	for (const char *p = text; (p = strchr(p, 0x7f)); p++)
-		n++;
-	at = out = xcalloc(len + n * 5 + 1, 1);
-	for (const char *p = text; *p; p++) {
-		if (*p == 0x7f)
-			at = stpcpy(at, "\\u007f");
-		else
-			*at++ = *p;
-	}
-	free(text);
-	return out;
-}
-
-/* Takes @document and ends the text with a newline. */
-char *json_text(json_t *document, bool pretty)
-{
-	size_t flags = JSON_ENSURE_ASCII | JSON_REAL_PRECISION(13) |
-		       (pretty ? JSON_INDENT(2) : JSON_COMPACT);
-	char *text = json_dumps(document, flags), *line;
-
-	json_decref(document);
-	if (!text)
-		return NULL;
-	text = escape_delete(text);
-	line = xasprintf("%s\n", text);
-	free(text);
-	return line;
-}
-
 char *json_state(const struct state *s, bool pretty)
 {
-	json_t *o = json_document(s->kernel), *vms = json_array();
+	json_t *o = json_document(s->kernel);
 
-	for (size_t i = 0; i < s->n_vms; i++)
-		json_array_append_new(vms, vm_json(&s->vms[i]));
 	put_string(o, "source", s->source);
-	put(o, "vms", vms);
-	put(o, "taps", taps_json(s->taps, s->n_taps));
+	put(o, "vms", JSON_LIST(i, s->n_vms, vm_json(&s->vms[i])));
+	put(o, "taps", JSON_LIST(i, s->n_taps, tap_json(&s->taps[i])));
 	put(o, "errors", json_errors(s->errors, s->n_errors));
-	return json_text(o, pretty);
-}
-
-json_t *json_change(const struct change *c)
-{
-	json_t *o = json_object();
-
-	put_string(o, "target", c->target);
-	put_int(o, "pid", c->pid ? c->pid : UNKNOWN);
-	put_string(o, "setting", c->setting);
-	if (c->before_text || c->after_text) {
-		put_string(o, "before", c->before_text);
-		put_string(o, "after", c->after_text);
-	} else {
-		put_int(o, "before", c->before);
-		put_int(o, "after", c->after);
-	}
-	if (c->concerns_worker) {
-		put_int(o, "worker_id", c->worker_id);
-		put_int(o, "worker_tid", c->worker_tid);
-	}
-	put(o, "applied", json_boolean(c->applied));
-	return o;
+	return json_finish(o, pretty);
 }
 
 char *json_changes(const char *kernel, const struct changes *c, char *const *notes,
 		   size_t n_notes, bool pretty)
 {
-	json_t *o = json_document(kernel), *changes = json_array(), *list = json_array();
+	json_t *o = json_document(kernel);
 
-	for (size_t i = 0; i < c->n; i++)
-		json_array_append_new(changes, json_change(&c->items[i]));
-	for (size_t i = 0; i < n_notes; i++) {
-		_cleanup_free_ char *valid = escape_utf8(notes[i]);
-
-		json_array_append_new(list, json_string(valid));
-	}
-	put(o, "changes", changes);
-	put(o, "notes", list);
+	put(o, "changes", JSON_LIST(i, c->n, json_change(&c->items[i])));
+	put(o, "notes", JSON_LIST(i, n_notes, json_text(notes[i])));
 	put(o, "errors", json_errors(c->errors, c->n_errors));
-	return json_text(o, pretty);
+	return json_finish(o, pretty);
+}
+
+static json_t *check_item_json(const struct check_item *item)
+{
+	json_t *o = json_object();
+
+	put_string(o, "name", item->name);
+	put(o, "ok", item->ok == CHECK_UNKNOWN ? json_null() : json_boolean(item->ok));
+	put_nonempty(o, "reason", item->reason);
+	return o;
 }
 
 static json_t *checks_json(const struct check_list *list)
 {
-	json_t *checks = json_array();
+	return JSON_LIST(i, list->n, check_item_json(&list->items[i]));
+}
 
-	for (size_t i = 0; i < list->n; i++) {
-		const struct check_item *item = &list->items[i];
-		json_t *o = json_object();
+static json_t *check_vm_json(const struct check_vm *vm)
+{
+	json_t *o = json_object();
 
-		put_string(o, "name", item->name);
-		put(o, "ok", item->ok == CHECK_UNKNOWN ? json_null() : json_boolean(item->ok));
-		put_nonempty(o, "reason", item->reason);
-		json_array_append_new(checks, o);
-	}
-	return checks;
+	put_int(o, "pid", vm->pid);
+	put_string(o, "name", vm->name);
+	put(o, "checks", checks_json(&vm->list));
+	return o;
 }
 
 char *json_check(const struct check *c, bool pretty)
 {
-	json_t *o = json_document(c->kernel), *vms = json_array();
+	json_t *o = json_document(c->kernel);
 
-	for (size_t i = 0; i < c->n_vms; i++) {
-		json_t *vm = json_object();
-
-		put_int(vm, "pid", c->vms[i].pid);
-		put_string(vm, "name", c->vms[i].name);
-		put(vm, "checks", checks_json(&c->vms[i].list));
-		json_array_append_new(vms, vm);
-	}
 	put(o, "checks", checks_json(&c->host));
-	put(o, "vms", vms);
-	return json_text(o, pretty);
+	put(o, "vms", JSON_LIST(i, c->n_vms, check_vm_json(&c->vms[i])));
+	return json_finish(o, pretty);
 }

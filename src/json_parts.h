@@ -4,18 +4,36 @@
 #define JSON_PARTS_H
 
 #include <jansson.h>
-#include <math.h>
+#include <stdbool.h>
 
-#include "escape.h"
 #include "state.h"
-#include "util.h"
 
-/* "schema" and "kernel", with which every document begins. */
+/* [ @item, ... ]: @item is an expression in @i, which counts up to @n. */
+#define JSON_LIST(i, n, item)                                                 \
+	({                                                                    \
+		json_t *list_ = json_array();                                 \
+		for (size_t i = 0; i < (n); i++)                              \
+			json_array_append_new(list_, (item));                 \
+		list_;                                                        \
+	})
+
+/* With "schema", with which every document begins. Before it nothing of jansson's may be in use. */
+json_t *json_root(int schema);
+/* The same with our schema, and with "kernel" unless @kernel is NULL; "" is not known. */
 json_t *json_document(const char *kernel);
 /* Takes @document; the text ends with a newline, and is to be freed. NULL when jansson could not make it. */
-char *json_text(json_t *document, bool pretty);
+char *json_finish(json_t *document, bool pretty);
+
+/* As valid UTF-8; null for NULL. */
+json_t *json_text(const char *s);
 json_t *json_errors(const struct error *errors, size_t n);
 json_t *json_change(const struct change *c);
+
+/* Rounded to @decimals: more would be noise. Not known is NAN. */
+void put_real(json_t *object, const char *key, double value, unsigned int decimals);
+/* By what a device or a tap is told from others. */
+void put_device(json_t *object, const struct device *d);
+void put_tap(json_t *object, const struct tap *t);
 
 static inline void put(json_t *object, const char *key, json_t *value)
 {
@@ -29,9 +47,7 @@ static inline void put_int(json_t *object, const char *key, int64_t value)
 
 static inline void put_string(json_t *object, const char *key, const char *s)
 {
-	_cleanup_free_ char *valid = s ? escape_utf8(s) : NULL;
-
-	put(object, key, valid ? json_string(valid) : json_null());
+	put(object, key, json_text(s));
 }
 
 static inline void put_bool(json_t *object, const char *key, bool known, bool value)
@@ -49,18 +65,6 @@ static inline void put_flag(json_t *object, const char *key, int64_t value)
 static inline void put_nonempty(json_t *object, const char *key, const char *s)
 {
 	put_string(object, key, *s ? s : NULL);
-}
-
-/* Rounded to @decimals: more would be noise. Not known is NAN. */
-static inline void put_real(json_t *object, const char *key, double value, unsigned int decimals)
-{
-	double unit = 1;
-
-	for (unsigned int i = 0; i < decimals; i++)
-		unit *= 10;
-	if (isfinite(value))
-		value = (double)(int64_t)(value * unit + (value < 0 ? -0.5 : 0.5)) / unit;
-	put(object, key, isfinite(value) ? json_real(value) : json_null());
 }
 
 #endif

@@ -28,15 +28,13 @@ static json_t *queue_json(const struct queue_rate *q)
 
 static json_t *device_json(const struct device_rate *d)
 {
-	json_t *o = json_object(), *queues = json_array();
+	json_t *o = json_object();
 
-	for (size_t i = 0; i < d->n_queues; i++)
-		json_array_append_new(queues, queue_json(&d->queues[i]));
 	put_string(o, "id", d->id);
 	put_string(o, "kind", device_kind_name(d->kind));
 	put_string(o, "tap", d->tap);
 	put_rate(o, "zerocopy_percent", d->zerocopy_percent);
-	put(o, "queues", queues);
+	put(o, "queues", JSON_LIST(i, d->n_queues, queue_json(&d->queues[i])));
 	put(o, "errors", json_errors(d->errors, d->n_errors));
 	return o;
 }
@@ -95,34 +93,26 @@ static json_t *total_json(const struct vm_rate *r)
 
 static json_t *vm_json(const struct vm_rate *r)
 {
-	json_t *o = json_object(), *devices = json_array(), *workers = json_array(), *taps = json_array();
+	json_t *o = json_object();
 
-	for (size_t i = 0; i < r->n_devices; i++)
-		json_array_append_new(devices, device_json(&r->devices[i]));
-	for (size_t i = 0; i < r->n_workers; i++)
-		json_array_append_new(workers, worker_json(&r->workers[i]));
-	for (size_t i = 0; i < r->n_taps; i++)
-		json_array_append_new(taps, tap_json(&r->taps[i]));
 	put_int(o, "pid", r->pid);
 	put_string(o, "name", r->name);
 	put(o, "total", total_json(r));
-	put(o, "devices", devices);
-	put(o, "workers", workers);
-	put(o, "taps", taps);
+	put(o, "devices", JSON_LIST(i, r->n_devices, device_json(&r->devices[i])));
+	put(o, "workers", JSON_LIST(i, r->n_workers, worker_json(&r->workers[i])));
+	put(o, "taps", JSON_LIST(i, r->n_taps, tap_json(&r->taps[i])));
 	put(o, "errors", json_errors(r->errors, r->n_errors));
 	return o;
 }
 
 char *json_rates(const struct rates *r, bool pretty)
 {
-	json_t *o = json_document(r->kernel), *vms = json_array();
+	json_t *o = json_document(r->kernel);
 
-	for (size_t i = 0; i < r->n_vms; i++)
-		json_array_append_new(vms, vm_json(&r->vms[i]));
 	put_string(o, "source", r->source);
 	put_real(o, "time", r->time, 3);
 	put_real(o, "seconds", r->seconds, 4);
-	put(o, "vms", vms);
+	put(o, "vms", JSON_LIST(i, r->n_vms, vm_json(&r->vms[i])));
 	put(o, "errors", json_errors(r->errors, r->n_errors));
-	return json_text(o, pretty);
+	return json_finish(o, pretty);
 }

@@ -32,27 +32,18 @@ static json_t *metric_json(const struct metric *m)
 
 char *json_trial(const struct trial_report *r, bool pretty)
 {
-	json_t *o = json_document(r->kernel), *settings = json_array(), *changes = json_array();
-	json_t *metrics = json_array(), *notes = json_array();
+	json_t *o = json_document(r->kernel);
 
-	for (size_t i = 0; i < r->n_settings; i++)
-		json_array_append_new(settings, json_string(r->settings[i]));
-	for (size_t i = 0; i < r->trial->changes.n; i++)
-		json_array_append_new(changes, json_change(&r->trial->changes.items[i]));
-	for (size_t i = 0; i < r->measure->n_metrics; i++)
-		json_array_append_new(metrics, metric_json(&r->measure->metrics[i]));
-	for (size_t i = 0; i < r->n_notes; i++)
-		json_array_append_new(notes, json_string(r->notes[i]));
 	put_string(o, "source", r->source);
 	put_string(o, "target", r->trial->text);
 	put_int(o, "pid", r->trial->pid);
-	put(o, "settings", settings);
-	put(o, "changes", changes);
+	put(o, "settings", JSON_LIST(i, r->n_settings, json_text(r->settings[i])));
+	put(o, "changes", JSON_LIST(i, r->trial->changes.n, json_change(&r->trial->changes.items[i])));
 	put(o, "put_back", json_boolean(r->put_back));
 	put_string(o, "interrupted", r->interrupted);
 	put_real(o, "baseline_seconds", r->measure->seconds[SIDE_BASELINE], 3);
 	put_real(o, "trial_seconds", r->measure->seconds[SIDE_TRIAL], 3);
-	put(o, "metrics", metrics);
-	put(o, "notes", notes);
-	return json_text(o, pretty);
+	put(o, "metrics", JSON_LIST(i, r->measure->n_metrics, metric_json(&r->measure->metrics[i])));
+	put(o, "notes", JSON_LIST(i, r->n_notes, json_text(r->notes[i])));
+	return json_finish(o, pretty);
 }

@@ -7,11 +7,6 @@
 #include "policy.h"
 #include "util.h"
 
-static void *allocate(size_t size)
-{
-	return xcalloc(1, size);
-}
-
 static void put_text(json_t *object, const char *key, const char *text)
 {
 	if (text)
@@ -33,20 +28,15 @@ static json_t *busyloop_json(const struct policy_device *d)
 	return o;
 }
 
-static json_t *list_json(const struct policy_device *d)
+static json_t *list_item_json(const struct policy_worker *w)
 {
-	json_t *list = json_array();
+	json_t *o = json_object();
+	/* Lists of queues are written as those of cpus are. */
+	_cleanup_free_ char *queues = ranges_text(&w->queues);
 
-	for (size_t i = 0; i < d->n_list; i++) {
-		json_t *o = json_object();
-		/* Lists of queues are written as those of cpus are. */
-		_cleanup_free_ char *queues = ranges_text(&d->list[i].queues);
-
-		put_text(o, "queues", queues);
-		put_text(o, "cpus", d->list[i].cpus);
-		json_array_append_new(list, o);
-	}
-	return list;
+	put_text(o, "queues", queues);
+	put_text(o, "cpus", w->cpus);
+	return o;
 }
 
 static json_t *workers_json(const struct policy_device *d)
@@ -57,7 +47,7 @@ static json_t *workers_json(const struct policy_device *d)
 	case WORKERS_PER_QUEUE:
 		return json_string("per-queue");
 	default:
-		return list_json(d);
+		return JSON_LIST(i, d->n_list, list_item_json(&d->list[i]));
 	}
 }
 
@@ -85,27 +75,19 @@ static json_t *device_json(const struct policy_device *d)
 
 static json_t *vm_json(const struct policy_vm *vm)
 {
-	json_t *o = json_object(), *match = json_object(), *devices = json_array();
+	json_t *o = json_object(), *match = json_object();
 
 	put_text(match, "name", vm->name);
 	put_text(match, "uuid", vm->uuid);
 	put(o, "match", match);
-	for (size_t i = 0; i < vm->n_devices; i++)
-		json_array_append_new(devices, device_json(&vm->devices[i]));
-	put(o, "devices", devices);
+	put(o, "devices", JSON_LIST(i, vm->n_devices, device_json(&vm->devices[i])));
 	return o;
 }
 
 char *policy_text(const struct policy *p, bool pretty)
 {
-	json_t *o, *vms;
+	json_t *o = json_root(1);
 
-	json_set_alloc_funcs(allocate, free);
-	o = json_object();
-	vms = json_array();
-	put_number(o, "schema", 1);
-	for (size_t i = 0; i < p->n_vms; i++)
-		json_array_append_new(vms, vm_json(&p->vms[i]));
-	put(o, "vms", vms);
-	return json_text(o, pretty);
+	put(o, "vms", JSON_LIST(i, p->n_vms, vm_json(&p->vms[i])));
+	return json_finish(o, pretty);
 }
