@@ -36,6 +36,7 @@ int worker_command_start(struct worker_command *w, struct context *ctx, bool wit
 
 int worker_command_end(struct worker_command *w, struct context *ctx, int ret, struct error *e)
 {
+	const struct sentences *notes = &w->job.notes;
 	struct error second = ERROR_INIT;
 
 	if (w->job.vm)
@@ -47,13 +48,11 @@ int worker_command_end(struct worker_command *w, struct context *ctx, int ret, s
 		error_target(e, "%s", name);
 	}
 	if (ret == 0)
-		ret = output_changes(ctx, w->state.kernel, &w->changes, w->job.notes, w->job.n_notes, e);
+		ret = output_changes(ctx, w->state.kernel, &w->changes, notes->items, notes->n, e);
 	else if (w->changes.n)
 		/* What was changed is told even if the rest failed; @e is that, whatever becomes of this. */
-		output_changes(ctx, w->state.kernel, &w->changes, w->job.notes, w->job.n_notes, &second);
-	for (size_t i = 0; i < w->job.n_notes; i++)
-		free(w->job.notes[i]);
-	free(w->job.notes);
+		output_changes(ctx, w->state.kernel, &w->changes, notes->items, notes->n, &second);
+	sentences_free(&w->job.notes);
 	changes_free(&w->changes);
 	selection_free(&w->selection);
 	state_free(&w->state);

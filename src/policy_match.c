@@ -2,7 +2,6 @@
 #include "policy_match.h"
 
 #include <fnmatch.h>
-#include <stdarg.h>
 #include <string.h>
 #include <strings.h>
 
@@ -10,25 +9,6 @@
 #include "target.h"
 #include "util.h"
 #include "vhost.h"
-
-void sentences_add(struct sentences *s, const char *fmt, ...)
-{
-	char text[640];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	*ARRAY_ADD(s->items, s->n) = xstrdup(text);
-}
-
-void sentences_free(struct sentences *s)
-{
-	for (size_t i = 0; i < s->n; i++)
-		free(s->items[i]);
-	free(s->items);
-	*s = (struct sentences){ 0 };
-}
 
 static bool glob(const char *pattern, const char *text)
 {

@@ -8,6 +8,7 @@
 #define POLICY_MATCH_H
 
 #include "policy.h"
+#include "sentences.h"
 
 /* A setting and the entry that it is from. */
 struct want {
@@ -23,16 +24,6 @@ struct device_wants {
 	struct want rx_frames;		/* of its tap */
 	struct want workers, cpus;
 };
-
-/* Sentences for the reader. */
-struct sentences {
-	char **items;
-	size_t n;
-};
-
-__attribute__((format(printf, 2, 3)))
-void sentences_add(struct sentences *s, const char *fmt, ...);
-void sentences_free(struct sentences *s);
 
 /* Does any entry of @p concern @vm? */
 bool policy_matches(const struct policy *p, const struct vm *vm);

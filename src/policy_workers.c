@@ -19,9 +19,7 @@ void worker_plan_free(struct worker_plan *wp)
 		ranges_free(&wp->pins[i].before);
 	}
 	free(wp->pins);
-	for (size_t i = 0; i < wp->job.n_notes; i++)
-		free(wp->job.notes[i]);
-	free(wp->job.notes);
+	sentences_free(&wp->job.notes);
 	*wp = (struct worker_plan){ .made.n = 0 };
 }
 

@@ -12,13 +12,6 @@ static struct worker_job job_for(struct trial *t, const struct selected *item, s
 				    .changes = changes };
 }
 
-static void free_notes(struct worker_job *job)
-{
-	for (size_t i = 0; i < job->n_notes; i++)
-		free(job->notes[i]);
-	free(job->notes);
-}
-
 /* The scsi devices that the target means. */
 static int find(struct trial *t, struct state *state, struct selection *sel, struct error *e)
 {
@@ -101,7 +94,7 @@ static int spread(struct trial *t, uint32_t count, bool dry_run, struct error *e
 			ret = plan_device(t, &sel.items[i], from, e);
 		else if (ret == 0 || e->status == STATUS_ROLLBACK)
 			note_made(t, &sel.items[i], from);
-		free_notes(&job);
+		sentences_free(&job.notes);
 	}
 	selection_free(&sel);
 	state_free(&state);
@@ -138,7 +131,7 @@ static int attach_back(struct trial *t, size_t first, const struct selected *ite
 			t->undos[i].set = false;
 	ranges_free(&queues);
 	changes_free(&ignored);
-	free_notes(&job);
+	sentences_free(&job.notes);
 	return ret;
 }
 
@@ -163,7 +156,7 @@ static int free_made(struct trial *t, const struct selected *item, struct error 
 		t->n_made = n;
 	ranges_free(&ids);
 	changes_free(&ignored);
-	free_notes(&job);
+	sentences_free(&job.notes);
 	return ret;
 }
 

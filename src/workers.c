@@ -74,8 +74,8 @@ static int create(struct session *s, unsigned int count, const struct ranges *cp
 		note_queue_change(s, moves[i].queue, moves[i].from, moves[i].to,
 				  thread_of(&made, i % made.n));
 	if (ret == 0 && !made.threads)
-		add_note(s->job, "which threads the new workers are is not known: another vhost thread "
-			 "came to be in the same moment");
+		sentences_add(&s->job->notes, "which threads the new workers are is not known: another "
+			      "vhost thread came to be in the same moment");
 	free(moves);
 	created_free(&made);
 	return ret;

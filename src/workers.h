@@ -7,6 +7,7 @@
 #define WORKERS_H
 
 #include "owner.h"
+#include "sentences.h"
 #include "state.h"
 #include "value.h"
 
@@ -16,8 +17,7 @@ struct worker_job {
 	bool dry_run;		/* read and check, but change nothing */
 	struct owner_log *log;
 	struct changes *changes;
-	char **notes;		/* sentences for the reader, to be freed with their array */
-	size_t n_notes;
+	struct sentences notes;	/* for the reader, to be freed */
 };
 
 /*

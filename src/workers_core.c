@@ -24,17 +24,6 @@ int error_append(struct error *e, enum status status, const char *fmt, ...)
 	return -1;
 }
 
-void add_note(struct worker_job *job, const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	*ARRAY_ADD(job->notes, job->n_notes) = xstrdup(text);
-}
-
 static int check_kind(const struct device *d, struct error *e)
 {
 	static const char *const why[DEVICE_KINDS] = {

@@ -63,8 +63,8 @@ static int plan_frees(struct session *s, struct ops *frees, struct error *e)
 			note_worker_change(s, op->value, UNKNOWN, session_tid(s, op->value));
 	}
 	if (!s->told)
-		add_note(s->job, "without a kernel snapshot, whether a worker that serves no queue exists is "
-			 "found out by freeing it");
+		sentences_add(&s->job->notes, "without a kernel snapshot, whether a worker that serves no "
+			      "queue exists is found out by freeing it");
 	return 0;
 }
 

@@ -99,11 +99,11 @@ static void note_plan(struct session *s, const struct spread *plan)
 static void note_kept(struct session *s, const struct vhost_op *op, const struct error *why)
 {
 	if (!op->done)
-		add_note(s->job, "worker %u was not freed: %s; 'vhostctl worker free --idle' does that",
-			 op->value, why->message);
+		sentences_add(&s->job->notes, "worker %u was not freed: %s; 'vhostctl worker free --idle' "
+			      "does that", op->value, why->message);
 	else
-		add_note(s->job, "worker %u was not freed: %s", op->value,
-			 op->errnum == EBUSY ? "it got a queue meanwhile" : strerror(op->errnum));
+		sentences_add(&s->job->notes, "worker %u was not freed: %s", op->value,
+			      op->errnum == EBUSY ? "it got a queue meanwhile" : strerror(op->errnum));
 }
 
 /* @why: why frees that were not done were not. */
