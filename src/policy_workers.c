@@ -185,31 +185,6 @@ static int check_map(struct policy_run *run, const struct device *d, struct erro
 	return error_target(e, "%s", d->id);
 }
 
-/* The snapshot tells how queues are served on a kernel, too, that has no calls to change it. */
-static int check_calls(struct policy_run *run, struct session *s, struct error *e)
-{
-	const struct device *d = s->job->device;
-	struct ops ops = { 0 };
-	int ret;
-
-	if (!run->snapshot || (d->n_workers && d->workers[0].attachments_known))
-		return 0;
-	ops_add(&ops, s, VHOST_WORKER_GET, 0, 0, true);
-	ret = ops_run(s, OWNER_THREAD_ANY, &ops, e);
-	if (ret == 0)
-		ret = ops_check(&ops, e);
-	free(ops.items);
-	return ret;
-}
-
-/* As the kernel would refuse it. */
-static int check_mode(const struct device *d, struct error *e)
-{
-	struct vhost_op op = { .device = d, .verb = VHOST_WORKER_NEW, .errnum = EFAULT };
-
-	return d->worker_mode == WORKER_MODE_KTHREAD ? vhost_explain(&op, e) : 0;
-}
-
 static int plan_counted(struct policy_run *run, struct session *s, const struct policy_device *from,
 			struct spread *plan, struct error *e)
 {
@@ -290,9 +265,9 @@ static int plan_map(struct policy_run *run, struct session *s, const struct poli
 	if (ret < 0)
 		return -1;
 	reuse_idle(run, d, &wp->spread, ids, from->n_list);
-	if (wp->spread.n_moves && check_calls(run, s, e) < 0)
+	if (wp->spread.n_moves && session_check_calls(s, e) < 0)
 		return -1;
-	return wp->spread.n_new ? check_mode(d, e) : 0;
+	return wp->spread.n_new ? session_check_mode(s, e) : 0;
 }
 
 static int plan_device(struct policy_run *run, struct vm_plan *vp, size_t i, struct error *e)
@@ -300,7 +275,7 @@ static int plan_device(struct policy_run *run, struct vm_plan *vp, size_t i, str
 	const struct device_wants *w = &vp->wants[i];
 	const struct policy_device *from = w->workers.from;
 	struct worker_plan *wp = &vp->workers[i];
-	struct session s = { .job = &wp->job, .ref = VM_REF_INIT };
+	struct session s = { .job = &wp->job, .ref = VM_REF_INIT, .told = run->snapshot };
 	size_t n_ids = from && from->n_list ? from->n_list : 1;
 	_cleanup_free_ int64_t *ids = xcalloc(n_ids, sizeof(*ids));
 	int ret;

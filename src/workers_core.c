@@ -113,7 +113,10 @@ int session_check_calls(struct session *s, struct error *e)
 	struct ops ops = { 0 };
 	int ret;
 
-	/* A map that the snapshot did not give came by such calls; and with them came the count. */
+	/*
+	 * The snapshot tells how queues are served on a kernel, too, that has no calls to change it.
+	 * A map that it did not give came by such calls; and with them came the count.
+	 */
 	if (!s->told || (d->n_workers && d->workers[0].attachments_known))
 		return 0;
 	ops_add(&ops, s, VHOST_WORKER_GET, 0, 0, true);
