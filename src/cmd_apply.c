@@ -18,6 +18,10 @@ static const struct option_spec option_table[] = {
 	{ NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0 },
 };
 
+const char policy_command_details[] =
+	"FILE is a policy as vhostctl-policy(5) describes it, or - for standard input; default:\n"
+	POLICY_DIR "/policy.json and " POLICY_DIR "/policy.d/*.json.";
+
 int policy_command_read(const struct context *ctx, struct policy *p, struct error *e)
 {
 	return ctx->argc ? policy_read(ctx->argv[0], p, e) : policy_read_dir(POLICY_DIR, p, e);
@@ -98,8 +102,7 @@ const struct command cmd_apply = {
 	.name = "apply",
 	.operands = "[FILE]",
 	.summary = "make a policy true, whole or not at all",
-	.details = "FILE is a policy as vhostctl-policy(5) describes it, or - for standard input; default:\n"
-		   POLICY_DIR "/policy.json and " POLICY_DIR "/policy.d/*.json.",
+	.details = policy_command_details,
 	.max_operands = 1,
 	.changes = true,
 	.options = option_table,

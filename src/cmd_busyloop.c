@@ -18,8 +18,7 @@ struct get_options {
 static const struct option_spec get_table[] = {
 	{ "all-queues", 'A', OPTION_FLAG, NULL, "queues that the VMM has not set up, too",
 	  offsetof(struct get_options, all_queues), 0 },
-	{ "source", 0, OPTION_STRING, "SOURCE", "how to read: snapshot or owner; default: what works",
-	  offsetof(struct get_options, source), 0 },
+	OPTION_SOURCE(struct get_options),
 	{ NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0 },
 };
 

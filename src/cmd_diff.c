@@ -44,8 +44,7 @@ const struct command cmd_diff = {
 	.name = "diff",
 	.operands = "[FILE]",
 	.summary = "what apply would change; exit status 1 if anything",
-	.details = "FILE is a policy as vhostctl-policy(5) describes it, or - for standard input; default:\n"
-		   POLICY_DIR "/policy.json and " POLICY_DIR "/policy.d/*.json.",
+	.details = policy_command_details,
 	.max_operands = 1,
 	.options = option_table,
 	.options_size = sizeof(struct options),

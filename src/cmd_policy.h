@@ -6,6 +6,9 @@
 #include "command.h"
 #include "policy_plan.h"
 
+/* What FILE is, for the help. */
+extern const char policy_command_details[];
+
 /* The operand's file, standard input, or the default ones. */
 int policy_command_read(const struct context *ctx, struct policy *p, struct error *e);
 

@@ -19,8 +19,7 @@ static const struct option_spec option_table[] = {
 	  offsetof(struct options, dot), 0 },
 	{ "all-queues", 'A', OPTION_FLAG, NULL, "queues that the VMM has not set up, too",
 	  offsetof(struct options, all_queues), 0 },
-	{ "source", 0, OPTION_STRING, "SOURCE", "how to read: snapshot or owner; default: what works",
-	  offsetof(struct options, source), 0 },
+	OPTION_SOURCE(struct options),
 	{ NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0 },
 };
 

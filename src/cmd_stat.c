@@ -25,8 +25,7 @@ static const struct option_spec option_table[] = {
 	  offsetof(struct options, openmetrics), 0 },
 	{ "output", 'o', OPTION_STRING, "FILE", "write each document to FILE, in place of the one before",
 	  offsetof(struct options, output), 0 },
-	{ "source", 0, OPTION_STRING, "SOURCE", "how to read: snapshot or owner; default: what works",
-	  offsetof(struct options, source), 0 },
+	OPTION_SOURCE(struct options),
 	{ NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0 },
 };
 

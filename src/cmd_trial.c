@@ -24,8 +24,7 @@ static const struct option_spec option_table[] = {
 	  offsetof(struct options, keep), 0 },
 	{ "force", 'f', OPTION_FLAG, NULL, "allow a busy-loop timeout of more than 10 ms",
 	  offsetof(struct options, force), 0 },
-	{ "source", 0, OPTION_STRING, "SOURCE", "how to read: snapshot or owner; default: what works",
-	  offsetof(struct options, source), 0 },
+	OPTION_SOURCE(struct options),
 	{ NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0 },
 };
 

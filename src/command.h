@@ -60,6 +60,11 @@ extern const struct command cmd_stat;
 extern const struct command cmd_trial;
 extern const struct command cmd_monitor;
 
+/* --source in a table for struct @type, whose member source becomes what source_parse() takes. */
+#define OPTION_SOURCE(type)                                                                    \
+	{ "source", 0, OPTION_STRING, "SOURCE",                                                \
+	  "how to read: snapshot or owner; default: what works", offsetof(type, source), 0 }
+
 /* Options that every command takes, before or after its name. */
 extern const struct option_spec global_options[];
 /* --dry-run, for commands that change something. */
