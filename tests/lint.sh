@@ -88,13 +88,14 @@ part_layers() {
 	{
 		forbid "only json*.c and the policy's text use jansson" '^#include <jansson' \
 			$(but 'json(_.*)?\.[ch]|policy_print\.c') || rc=1
-		forbid "only table.c uses libsmartcols" '^#include <libsmartcols' $(but 'table\.c') || rc=1
+		forbid "only table*.c uses libsmartcols" '^#include (<libsmartcols|"table_parts)' \
+			$(but 'table(_.*)?\.[ch]') || rc=1
 		forbid "only ethnl.c and netwatch* use libmnl, only link.c libnl" '^#include <(libmnl|netlink)/' \
 			$(but 'ethnl\.c|netwatch.*\.c|link\.c') || rc=1
 		forbid "only main and commands know commands" '^#include "(command|output)\.h"' \
 			$(but 'main\.c|cmd_.*\.[ch]|command\.[ch]|output\.[ch]') || rc=1
 		forbid "only commands use the ways out" '^#include "(json|json_rates|json_trial|json_event|table|rates_table|dot|openmetrics)\.h"' \
-			$(but 'output\.c|json.*\.c|.*table\.c|dot\.c|openmetrics\.c|cmd_.*\.c') || rc=1
+			$(but 'output\.c|json.*\.c|.*table\.c|table_.*\.[ch]|dot\.c|openmetrics\.c|cmd_.*\.c') || rc=1
 		forbid "the owner context knows nothing of vhost" \
 			'^#include ("vhost|"device|"vm\.h|<linux/vhost)' \
 			$(find src -name 'owner*.[ch]' -not -name 'owner_allow.c' -o -name 'seccomp.[ch]') || rc=1
