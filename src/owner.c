@@ -22,7 +22,7 @@
 #define SLOW_CHILD_DEADLINE_MS 9000
 #define REST_MS 10		/* between two stops of one VM */
 #define IDLE_TRIES 20		/* a busy VM's threads are idle now and then */
-#define IDLE_WAIT_MS 5		/* longer each time, a second in all: no rhythm of the VM's is met again and again */
+#define IDLE_WAIT_MS 5		/* longer each time, a second in all: a VM's own rhythm is not met each time */
 #define STACK_TRIES 2
 
 static const char *const operation = "run a call in the VM's context";
