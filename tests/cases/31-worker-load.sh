@@ -45,6 +45,7 @@ prove_all() {
 }
 
 test_threads_are_proved_by_kicks() {
+	need_snapshot
 	vmm_up fx 4 --helpers 2 --net 1 --vsock 77
 	prove_all fx 10
 	if no_worker_calls; then return; fi

@@ -226,7 +226,8 @@ test_the_snapshot_knows_where_the_command_line_does_not() {
 	ctl show --source owner two
 	expect_json '[.vms[].taps[].vhost]' '[null,null]'
 	ctl show two
-	[ "$(jq -r .source <<<"$out")" = snapshot ] || skip "no snapshot here"
+	need_snapshot
+	expect_json .source '"snapshot"'
 	expect_json '[.vms[].taps[] | [.ifname, .vhost]] | sort' '[["tap8",true],["tapp",false]]'
 	expect_json '[.vms[].taps[] | .mtu, .rx_frames]' '[1500,0,1500,0]'
 }

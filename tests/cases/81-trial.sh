@@ -128,7 +128,7 @@ test_workers() {
 		expect_status 5
 		return 0
 	}
-	[ "$("$VHOSTCTL" show vm2 | jq -r .source)" = snapshot ] || skip "no snapshot here"
+	need_snapshot
 	local before after
 	before=$(workers)
 	ctl trial vm2/scsi0 workers=per-queue --for 2 --baseline 1

@@ -29,7 +29,6 @@ faults() {
 	[ "$LAB_KERNEL" = 6.1 ] || expect_eq "blocks" "$(vmm_say scsi-io scsi0 0 8)" '{"done":8,"error":null}'
 }
 need_workers() { [ "$LAB_KERNEL" != 6.1 ] || skip "Linux 6.1 has no worker calls"; }
-need_snapshot() { "$ctl" show vm1 --source snapshot >/dev/null 2>&1 || skip "no kernel snapshot here"; }
 
 # What is known of workers but their threads' numbers, which are new each time.
 workers="$ctl worker list vm1/scsi0 | jq -c '[.vms[].devices[].workers[] | [.id, .queues, .cpus]]'"
