@@ -56,6 +56,7 @@ machine_sources() {
 # The mirror that carries this machine's own Debian release carries the others too.
 uri_for() {
 	local code
+	# shellcheck source=/dev/null
 	code=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
 	case $1 in
 	*-security) machine_sources | awk '$2 ~ /-security$/ { print $1; exit }' ;;
