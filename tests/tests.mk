@@ -86,8 +86,8 @@ $(FIXTURES):
 	$(Q)$(CC) $(FIXTURE_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c,$^) -lpthread
 
 # Many calls of the program's own functions in one process: of tests/cases/40-coalesce.sh, 30-worker.sh
-ROUNDS := $(BUILD)/tests/rounds $(BUILD)/tests/spreads
-$(ROUNDS): $(BUILD)/tests/%: tests/fixture/%.c $(LIB_OBJS)
+MANY_CALLS := $(BUILD)/tests/rounds $(BUILD)/tests/spreads
+$(MANY_CALLS): $(BUILD)/tests/%: tests/fixture/%.c $(LIB_OBJS)
 	@mkdir -p $(@D)
 	$(say)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS)
@@ -128,7 +128,7 @@ check-faults: all fixtures ## each system call of each command fails once; KERNE
 		cat $(BUILD)/lab/$(lastword $(or $(KERNEL),7.3))/faults.txt; exit $$rc
 .PHONY: check-faults check-faults-native
 
-fixtures: $(FIXTURES) $(ROUNDS) $(BUILD)/tests/faults ## build the fixtures of the tests
+fixtures: $(FIXTURES) $(MANY_CALLS) $(BUILD)/tests/faults ## build the fixtures of the tests
 .PHONY: fixtures
 
 # The kill test: tests/kill/killer kills the tool; poke is the owner context without a vhost device.
@@ -174,7 +174,7 @@ $(BUILD)/tests/bench_list: tests/bench/list.c $(BUILD)/flags
 	$(say)
 	$(Q)$(CC) -D_GNU_SOURCE $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $<
 
-bench: all fixtures $(BENCH_PROGRAMS) $(BUILD)/tests/bench_list ## one table of figures, natively and on KERNEL=7.3
+bench: all fixtures $(BENCH_PROGRAMS) $(BUILD)/tests/bench_list $(BUILD)/tests/poke ## one table of figures, natively and on KERNEL=7.3
 	@tests/deps.sh check
 	@BUILD=$(realpath $(BUILD)) tests/bench/bench.sh $(firstword $(KERNEL))
 .PHONY: bench

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How long a stop lasts: a bare seize, stop, release (the floor), the owner context with
+ * How long a stop lasts: a bare seize, stop, release (the floor), the same with as many stops as a call
+ * in the thread's context takes at least (entry, exit, and the one to leave by), the owner context with
  * 1, 4 and 16 ioctls, and gdb making one call. All in one run, interleaved, on one process
  * with three threads: the one that is borrowed, one that spins and reads the clock (what a
  * bystander notices), one idle.
@@ -109,8 +110,28 @@ static void add(struct series *s, uint64_t ns)
 	}
 }
 
+static void next_stop(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, __WALL | WNOHANG) != pid)
+		;
+}
+
+/* The thread's own call starts again, is interrupted, and ends: three stops more, with nothing done. */
+static void resume_thrice(pid_t pid)
+{
+	ptrace(PTRACE_SYSCALL, pid, 0, 0);
+	next_stop(pid);
+	ptrace(PTRACE_INTERRUPT, pid, 0, 0);
+	ptrace(PTRACE_SYSCALL, pid, 0, 0);
+	next_stop(pid);
+	ptrace(PTRACE_SYSCALL, pid, 0, 0);
+	next_stop(pid);
+}
+
 /* What any ptrace stop costs, in a child as new as the owner context's. */
-static void bare(struct series *s, pid_t pid)
+static void bare(struct series *s, pid_t pid, bool resumed)
 {
 	uint64_t *result = (uint64_t *)(seen + 1);
 	pid_t child;
@@ -118,15 +139,15 @@ static void bare(struct series *s, pid_t pid)
 	seen->gap = 0;
 	child = fork();
 	if (child == 0) {
-		int status;
 		uint64_t start;
 
-		if (ptrace(PTRACE_SEIZE, pid, 0, 0) < 0)
+		if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACESYSGOOD) < 0)
 			_exit(1);
 		start = now_ns();
 		ptrace(PTRACE_INTERRUPT, pid, 0, 0);
-		while (waitpid(pid, &status, __WALL | WNOHANG) != pid)
-			;
+		next_stop(pid);
+		if (resumed)
+			resume_thrice(pid);
 		ptrace(PTRACE_DETACH, pid, 0, 0);
 		*result = now_ns() - start;
 		_exit(0);
@@ -186,29 +207,49 @@ static double usecs(uint64_t *ns, size_t n, unsigned int percent)
 	return (double)ns[(n - 1) * percent / 100] / 1000;
 }
 
-static double ratio_to(struct series *s, double floor)
-{
-	return usecs(s->ns, s->n, 50) / floor;
-}
-
 /* gdb stops all, and the bystander is who tells how long; it has no pause of its own. */
-static void print(struct series *s, const struct series *first, double floor, bool real)
+static void print(struct series *s, struct series *of, const char *goal, bool real)
 {
 	static const char *const words[] = { "refused: no vhost here", "on vhost-net" };
+	double ratio = usecs(s->ns, s->n, 50) / usecs(of->ns, of->n, 50);
 
-	printf("pause, %s (%s)\tus\t%.1f\t%.1f\t%.1f\t%.2f\t%s\t\n", s->name, words[real],
-	       usecs(s->ns, s->n, 10), usecs(s->ns, s->n, 50), usecs(s->ns, s->n, 90), ratio_to(s, floor),
-	       first->name);
+	printf("pause, %s (%s)\tus\t%.1f\t%.1f\t%.1f\t%.2f\t%s\t%s\n", s->name, words[real],
+	       usecs(s->ns, s->n, 10), usecs(s->ns, s->n, 50), usecs(s->ns, s->n, 90), ratio, of->name, goal);
+}
+
+static void print_bystander(struct series *s)
+{
 	printf("bystander's pause, %s\tus\t%.1f\t%.1f\t%.1f\t\t\t\n", s->name, usecs(s->gap, s->n, 10),
 	       usecs(s->gap, s->n, 50), usecs(s->gap, s->n, 90));
 }
 
+enum { BARE, RESUMED, ONE, FOUR, SIXTEEN, GDB, N_SERIES };
+
+static void print_all(struct series *s, bool real)
+{
+	print(&s[BARE], &s[BARE], "", real);
+	print(&s[RESUMED], &s[BARE], "", real);
+	print(&s[ONE], &s[BARE], "<=2", real);
+	print(&s[ONE], &s[RESUMED], "", real);
+	print(&s[FOUR], &s[BARE], "", real);
+	print(&s[SIXTEEN], &s[BARE], "", real);
+	if (s[GDB].n)
+		print(&s[GDB], &s[ONE], ">=1000", real);
+	for (size_t i = 0; i < N_SERIES; i++)
+		if (s[i].n)
+			print_bystander(&s[i]);
+}
+
 int main(int argc, char **argv)
 {
-	static struct series series[] = { { .name = "bare stop" }, { .name = "vhostctl, 1 ioctl" },
-					  { .name = "vhostctl, 4 ioctls" },
-					  { .name = "vhostctl, 16 ioctls" },
-					  { .name = "gdb, 1 ioctl" } };
+	static struct series series[N_SERIES] = {
+		[BARE] = { .name = "bare stop" },
+		[RESUMED] = { .name = "bare stop, resumed as often as 1 ioctl takes" },
+		[ONE] = { .name = "vhostctl, 1 ioctl" },
+		[FOUR] = { .name = "vhostctl, 4 ioctls" },
+		[SIXTEEN] = { .name = "vhostctl, 16 ioctls" },
+		[GDB] = { .name = "gdb, 1 ioctl" },
+	};
 	int rounds = argc > 1 ? atoi(argv[1]) : 300, gdb_rounds = argc > 2 ? atoi(argv[2]) : 5;
 	int fd, proc_fd;
 	char path[32];
@@ -220,16 +261,15 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (int i = 0; i < rounds; i++) {
-		bare(&series[0], pid);
-		owner(&series[1], pid, proc_fd, fd, 1, real);
-		owner(&series[2], pid, proc_fd, fd, 4, real);
-		owner(&series[3], pid, proc_fd, fd, 16, real);
+		bare(&series[BARE], pid, false);
+		bare(&series[RESUMED], pid, true);
+		owner(&series[ONE], pid, proc_fd, fd, 1, real);
+		owner(&series[FOUR], pid, proc_fd, fd, 4, real);
+		owner(&series[SIXTEEN], pid, proc_fd, fd, 16, real);
 	}
 	for (int i = 0; i < gdb_rounds; i++)
-		gdb(&series[4], pid, fd);
-	for (size_t i = 0; i < ARRAY_SIZE(series); i++)
-		if (series[i].n)
-			print(&series[i], &series[0], usecs(series[0].ns, series[0].n, 50), real);
+		gdb(&series[GDB], pid, fd);
+	print_all(series, real);
 	kill(pid, SIGKILL);
 	return 0;
 }
