@@ -24,6 +24,7 @@
 #define IDLE_TRIES 20		/* a busy VM's threads are idle now and then */
 #define IDLE_WAIT_MS 5		/* longer each time, a second in all: a VM's own rhythm is not met each time */
 #define STACK_TRIES 2
+#define UNSEEN_TRIES 2		/* refusals by a tracer that is gone when it is looked for */
 
 static const char *const operation = "run a call in the VM's context";
 
@@ -39,6 +40,8 @@ static int explain(const struct owner_shared *s, pid_t pid, struct error *e)
 			"whether the call was made is not known, so read the value back" },
 		[OUTCOME_SIGNAL] = { STATUS_FAILED, "its idle threads are flooded with signals; try again" },
 		[OUTCOME_RSEQ] = { STATUS_FAILED, "its threads are too busy; try again" },
+		[OUTCOME_TRACED] = { STATUS_DENIED,
+			"other runs of this program have its threads all the time; try again" },
 		[OUTCOME_GONE] = { STATUS_FAILED, "the thread or the whole process ended meanwhile" },
 		[OUTCOME_NO_STOP] = { STATUS_FAILED,
 			"its threads are in uninterruptible sleep (state D); look at its storage" },
@@ -104,6 +107,18 @@ static bool another_thread_may_do(enum owner_outcome o)
 	return o >= OUTCOME_SIGNAL && o <= OUTCOME_SECCOMP_UNREAD;
 }
 
+/* Refused because another run of this program was there first, now or just before? */
+static bool was_taken(const struct owner_plan *plan, pid_t tid, const struct owner_shared *shared,
+		      int *denials)
+{
+	int64_t tracer;
+
+	if (shared->outcome != OUTCOME_DENIED || shared->errnum != EPERM)
+		return false;
+	tracer = owner_thread_tracer(plan->proc_fd, tid);
+	return tracer > 0 ? owner_tracer_passes(tracer) : ++*denials <= UNSEEN_TRIES;
+}
+
 /* The stack of a thread that is younger than the plan is not in it. */
 static int plan_again(struct owner_plan *plan, struct error *e)
 {
@@ -120,6 +135,8 @@ static int plan_again(struct owner_plan *plan, struct error *e)
 static int run_batch(struct owner_plan *plan, enum owner_thread rule, struct owner_shared *shared,
 		     struct error *e)
 {
+	int denials = 0;
+
 	shared->outcome = OUTCOME_NONE;
 	for (int tries = 0; tries < IDLE_TRIES; tries++) {
 		struct owner_candidate threads[OWNER_THREADS_MAX];
@@ -131,6 +148,8 @@ static int run_batch(struct owner_plan *plan, enum owner_thread rule, struct own
 			plan->has_seccomp = owner_thread_has_seccomp(plan->proc_fd, threads[i].tid);
 			if (trace_thread(plan, threads[i].tid, shared, e) < 0)
 				return -1;
+			if (was_taken(plan, threads[i].tid, shared, &denials))
+				shared->outcome = OUTCOME_TRACED;
 			if (shared->outcome == OUTCOME_DONE)
 				return 0;
 			if (shared->committed || !another_thread_may_do(shared->outcome))

@@ -6,12 +6,15 @@
 #include <string.h>
 
 #include "owner_code.h"
+#include "owner_thread.h"
 #include "procfs.h"
 #include "state.h"
 #include "util.h"
 
 #define MAPS_MAX (64u << 20)
 #define STATUS_MAX 65536
+#define TRACER_TRIES 200	/* times TRACER_WAIT_MS */
+#define TRACER_WAIT_MS 5
 
 static const char *const operation = "run a call in the VM's context";
 
@@ -79,6 +82,18 @@ static bool is_frozen(int proc_fd)
 	return false;
 }
 
+/* Whoever traces it and does not let go within a second. */
+static int64_t lasting_tracer(int proc_fd, pid_t pid)
+{
+	int64_t tracer = owner_thread_tracer(proc_fd, pid);
+
+	for (int tries = 0; tracer > 0 && tries < TRACER_TRIES && owner_tracer_passes(tracer); tries++) {
+		sleep_ms(TRACER_WAIT_MS);
+		tracer = owner_thread_tracer(proc_fd, pid);
+	}
+	return tracer;
+}
+
 int owner_plan_check(int proc_fd, pid_t pid, enum owner_thread rule, struct error *e)
 {
 	_cleanup_proc_text_ struct proc_text status = { 0 };
@@ -91,7 +106,7 @@ int owner_plan_check(int proc_fd, pid_t pid, enum owner_thread rule, struct erro
 	    proc_read_stat(proc_fd, "stat", &st) < 0)
 		return error_set(e, STATUS_NOT_FOUND, errno, operation,
 				 "process %d is gone; it ended meanwhile", pid);
-	tracer = proc_field_number(status.data, status.len, "TracerPid", 10);
+	tracer = lasting_tracer(proc_fd, pid);
 	if (tracer > 0)
 		return error_set(e, STATUS_DENIED, EPERM, operation,
 				 "process %lld (a debugger or tracer) is attached to it; end that first",

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "procfs.h"
+#include "state.h"
 #include "util.h"
 
 #define STATUS_MAX 65536
@@ -50,10 +51,13 @@ bool owner_idle_syscall(long nr)
 	return syscall_rank(nr) >= 0;
 }
 
-/* "CPU 3/KVM" is what QEMU names its vCPU threads. */
-static bool is_vcpu_name(const char *comm)
+/*
+ * A vCPU's thread has run in the guest, or has a name that says so: "CPU 3/KVM" is QEMU's (debug-threads=on, as
+ * libvirt has it), "fc_vcpu 3" Firecracker's, "vcpu3" Cloud Hypervisor's, "crosvm_vcpu3" crosvm's.
+ */
+static bool is_vcpu(const struct proc_stat *st)
 {
-	return !strncmp(comm, "CPU ", 4) && strstr(comm, "/KVM");
+	return st->guest_ticks > 0 || !strncmp(st->comm, "CPU ", 4) || strcasestr(st->comm, "vcpu");
 }
 
 /* The call that @tid waits in, from its syscall file; -1: it runs, or is in user code. */
@@ -86,7 +90,7 @@ static int thread_rank(int proc_fd, pid_t pid, pid_t tid, enum owner_thread rule
 	if (proc_read_stat(proc_fd, path, &st) < 0 ||
 	    st.flags & (PROC_PF_KTHREAD | PROC_PF_USER_WORKER | PROC_PF_IO_WORKER |
 			PROC_PF_EXITING) ||
-	    (st.state != 'S' && st.state != 'T') || is_vcpu_name(st.comm))
+	    (st.state != 'S' && st.state != 'T') || is_vcpu(&st))
 		return -1;
 	rank = syscall_rank(waiting_in(proc_fd, tid));
 	if (rank >= 0 && rule == OWNER_THREAD_HELPER && tid == pid)
@@ -142,12 +146,34 @@ int owner_threads(int proc_fd, pid_t pid, enum owner_thread rule, struct owner_c
 	return n;
 }
 
-bool owner_thread_has_seccomp(int proc_fd, pid_t tid)
+/* A number in the thread's status file; UNKNOWN when it cannot be read. */
+static int64_t status_number(int proc_fd, pid_t tid, const char *name)
 {
 	_cleanup_proc_text_ struct proc_text text = { 0 };
 	char path[48];
 
 	snprintf(path, sizeof(path), "task/%d/status", tid);
-	return proc_read(proc_fd, path, STATUS_MAX, &text) < 0 ||
-	       proc_field_number(text.data, text.len, "Seccomp", 10) != 0;
+	if (proc_read(proc_fd, path, STATUS_MAX, &text) < 0)
+		return UNKNOWN;
+	return proc_field_number(text.data, text.len, name, 10);
+}
+
+bool owner_thread_has_seccomp(int proc_fd, pid_t tid)
+{
+	return status_number(proc_fd, tid, "Seccomp") != 0;
+}
+
+bool owner_tracer_passes(int64_t tracer)
+{
+	struct proc_stat other, self;
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)tracer);
+	return proc_read_stat(AT_FDCWD, path, &other) < 0 ||
+	       (proc_read_stat(AT_FDCWD, "/proc/self/stat", &self) == 0 && !strcmp(other.comm, self.comm));
+}
+
+int64_t owner_thread_tracer(int proc_fd, pid_t tid)
+{
+	return status_number(proc_fd, tid, "TracerPid");
 }

@@ -20,4 +20,9 @@ int owner_threads(int proc_fd, pid_t pid, enum owner_thread rule, struct owner_c
 /* Does a seccomp filter bind the thread, as /proc says? Unreadable counts as yes. */
 bool owner_thread_has_seccomp(int proc_fd, pid_t tid);
 
+/* Who traces the thread: a pid; 0 or UNKNOWN (state.h): nobody, as far as can be seen from here. */
+int64_t owner_thread_tracer(int proc_fd, pid_t tid);
+/* Will that one let go in a moment? It is this program too, which holds a thread for less than a ms, or ended. */
+bool owner_tracer_passes(int64_t tracer);
+
 #endif

@@ -14,6 +14,7 @@ enum owner_outcome {
 	/* Another try with the same thread may go well. */
 	OUTCOME_SIGNAL,		/* it had a signal to deliver first */
 	OUTCOME_RSEQ,		/* within a restartable sequence */
+	OUTCOME_TRACED,		/* another run of this program has it for the moment */
 	/* Another thread may do. */
 	OUTCOME_GONE,		/* the thread, or the whole process */
 	OUTCOME_NO_STOP,	/* did not stop in time: uninterruptible */

@@ -127,7 +127,7 @@ static bool take_char(const char **p, const char *end, char c)
 /* Fields of stat that follow the comm, numbered as in proc_pid_stat(5). */
 enum { STAT_STATE = 3, STAT_PPID = 4, STAT_FLAGS = 9, STAT_UTIME = 14,
        STAT_STIME = 15, STAT_NICE = 19, STAT_START_TIME = 22,
-       STAT_POLICY = 41 };
+       STAT_POLICY = 41, STAT_GUEST_TIME = 43 };
 
 static bool stat_field(struct proc_stat *st, int number, const char *s, size_t len)
 {
@@ -162,6 +162,9 @@ static bool stat_field(struct proc_stat *st, int number, const char *s, size_t l
 	case STAT_POLICY:
 		st->policy = (unsigned int)v;
 		return v <= UINT32_MAX && !negative;
+	case STAT_GUEST_TIME:
+		st->guest_ticks = v;
+		return !negative;
 	default:
 		return true;
 	}
@@ -188,7 +191,7 @@ int proc_parse_stat(const char *buf, size_t len, struct proc_stat *st)
 		return -1;
 	memcpy(st->comm, comm, comm_len);
 	p = close + 1;
-	for (int number = STAT_STATE; number <= STAT_POLICY; number++) {
+	for (int number = STAT_STATE; number <= STAT_GUEST_TIME; number++) {
 		const char *field;
 
 		if (!take_char(&p, end, ' '))

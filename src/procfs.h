@@ -48,6 +48,7 @@ struct proc_stat {
 	uint64_t user_ticks, system_ticks;	/* of _SC_CLK_TCK; a process's are all its threads' */
 	uint64_t start_time;	/* clock ticks since boot */
 	unsigned int policy;	/* SCHED_* */
+	uint64_t guest_ticks;	/* of user_ticks, those that a virtual CPU ran (KVM) */
 };
 
 int proc_parse_stat(const char *buf, size_t len, struct proc_stat *st);

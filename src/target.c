@@ -67,12 +67,28 @@ static int add_devices(struct selection *sel, struct vm *vm, const char *device,
 	return sel->n > before ? 0 : no_device(e, vm, device);
 }
 
+/* @rest is what @text has behind its VM. */
+static int resolve_part(struct vm *vm, const char *text, const char *rest, struct selection *sel,
+			struct error *e)
+{
+	_cleanup_free_ char *device = xstrdup(rest);
+	char *queues = strchr(device, '/');
+
+	if (queues)
+		*queues++ = '\0';
+	if (!*device)
+		return target_usage(e, text, "the device is missing");
+	if (queues && !*queues)
+		return target_usage(e, text, "the queue is missing");
+	if (queues && strchr(queues, '/'))
+		return target_usage(e, text, "too many slashes");
+	return add_devices(sel, vm, device, queues, e);
+}
+
 int target_resolve(struct state *s, const char *text, struct selection *sel, struct error *e)
 {
-	_cleanup_free_ char *device = NULL;
 	const char *rest;
 	struct vm *vm;
-	char *queues;
 
 	e->status = STATUS_OK;
 	if (!*text || *text == '/')
@@ -84,17 +100,7 @@ int target_resolve(struct state *s, const char *text, struct selection *sel, str
 		*ARRAY_ADD(sel->items, sel->n) = (struct selected){ .vm = vm };
 		return 0;
 	}
-	device = xstrdup(rest);
-	queues = strchr(device, '/');
-	if (queues)
-		*queues++ = '\0';
-	if (!*device)
-		return target_usage(e, text, "the device is missing");
-	if (queues && !*queues)
-		return target_usage(e, text, "the queue is missing");
-	if (queues && strchr(queues, '/'))
-		return target_usage(e, text, "too many slashes");
-	return add_devices(sel, vm, device, queues, e);
+	return resolve_part(vm, text, rest, sel, e);
 }
 
 char *target_name(const struct vm *vm, const struct device *d, const struct queue *q)
@@ -174,6 +180,18 @@ static int no_tap(struct error *e, const struct vm *vm, const char *text)
 	error_set(e, STATUS_NOT_FOUND, 0, NULL, "no tap %s in %s; it has %s", text, vm_text,
 		  have.len ? have.text : "none");
 	return error_target(e, "%s/%s", vm_text, text);
+}
+
+bool target_is_in(struct vm *vm, const char *rest)
+{
+	struct error ignored = ERROR_INIT;
+	struct selection sel = { 0 };
+	const char *ifname;
+	struct tap *tap;
+	bool is = resolve_part(vm, rest, rest, &sel, &ignored) == 0 || find_tap(vm, rest, &tap, &ifname);
+
+	selection_free(&sel);
+	return is;
 }
 
 int target_find_tap(const char *text, struct state *s, struct vm **vm, struct tap **tap,

@@ -4,7 +4,8 @@
  *
  * VM is a pid, a guest name or a uuid. A number that is the pid of a VM means that VM, even if
  * another one is named so: a guest must not be able to get in the way by its name. Names may hold
- * slashes: of all ways to cut the text the one with the longest VM is taken.
+ * slashes: of all ways to cut the text the one with the longest VM is taken, and none when another
+ * way is a part of another VM.
  * DEVICE is an id ("net0"), an fd ("fd8"), or the name of a tap: all the vhost-net devices
  * known to drive it. An id wins over a tap of the same name.
  * QUEUES is a list of indices, ranges and names: "0-3,7", "rx", "req0".

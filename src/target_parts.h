@@ -26,12 +26,18 @@ int target_scan(const char *const *texts, size_t n, struct state *s, struct erro
 
 /*
  * The VM of the longest beginning of @text that names one; *rest is what follows its slash, or
- * NULL. NULL and @e as of target_resolve(). @e must be without an error before.
+ * NULL. NULL and @e as of target_resolve(), which is also so when a shorter beginning names another
+ * VM that has the rest. @e must be without an error before.
  */
 struct vm *target_find_vm(const struct state *s, const char *text, const char **rest, struct error *e);
 
 /* After that found none: if @text is a number, why it is no VM's pid either. Returns -1. */
 int target_explain_pid(const struct state *s, const char *text, struct error *e);
+
+/* ---- target.c ---- */
+
+/* Whether @rest, of a target behind its VM, is a device or a queue of @vm, or a tap. */
+bool target_is_in(struct vm *vm, const char *rest);
 
 /* ---- target_queues.c: the queues of a device ---- */
 

@@ -109,23 +109,46 @@ static struct vm *vm_named(const struct state *s, const char *text, size_t len, 
 	return found;
 }
 
+/* The length of the name before the last slash of the first @len bytes; 0: there is none. */
+static size_t shorter(const char *text, size_t len)
+{
+	while (len && text[len - 1] != '/')
+		len--;
+	/* An empty name is no VM's. */
+	return len < 2 ? 0 : len - 1;
+}
+
+/* A VM may be called like a part of another: by its name it shall not get what is meant for that one. */
+static int check_no_other(const struct state *s, const char *text, size_t len, const struct vm *vm,
+			  struct error *e)
+{
+	struct error ignored = ERROR_INIT;
+	size_t whole = len;
+
+	while ((len = shorter(text, len))) {
+		struct vm *other = vm_named(s, text, len, &ignored);
+
+		if (!other || other == vm || !target_is_in(other, text + len + 1))
+			continue;
+		error_set(e, STATUS_NOT_FOUND, 0, NULL,
+			  "this is a VM's name and also a part of VM %.*s; give a pid, %d%s or %d%s",
+			  (int)len, text, (int)vm->pid, text + whole, (int)other->pid, text + len);
+		return error_target(e, "%s", text);
+	}
+	return 0;
+}
+
 struct vm *target_find_vm(const struct state *s, const char *text, const char **rest, struct error *e)
 {
-	size_t len = strlen(text);
-
-	for (;;) {
+	for (size_t len = strlen(text); len; len = shorter(text, len)) {
 		struct vm *vm = vm_named(s, text, len, e);
 
-		if (vm)
-			*rest = text[len] ? text + len + 1 : NULL;
-		if (vm || e->status)
-			return vm;
-		while (len && text[len - 1] != '/')
-			len--;
-		/* An empty name is no VM's. */
-		if (len < 2)
-			break;
-		len--;
+		if (!vm && !e->status)
+			continue;
+		if (!vm || check_no_other(s, text, len, vm, e))
+			return NULL;
+		*rest = text[len] ? text + len + 1 : NULL;
+		return vm;
 	}
 	no_vm(e, s, text);
 	return NULL;

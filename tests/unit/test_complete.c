@@ -118,7 +118,7 @@ static void test_offers(void **state)
 	static const struct { const char *typed, *offers; } cases[] = {
 		/* VMs by a name that is one's own and can be shown, else by pid */
 		{ "", "vm:vm1|vm:200|vm:my \"vm\"/2|vm:300|vm:301|vm:400|vm:402|vm:403|vm:x\\y|vm:\xc3\xa4|"
-		      "vm:406|vm:407|vm:zvm/net0|vm:zvm" },
+		      "vm:406|vm:407|vm:501|vm:zvm" },
 		{ "4", "vm:400|vm:402|vm:403|pid:404|pid:405|vm:406|vm:407" },
 		{ "nosuch", "" },
 		{ "tw", "" },
@@ -147,8 +147,8 @@ static void test_offers(void **state)
 			       "queue:vm1/scsi0/req1|worker:0|worker:4|idle:7" },
 		{ "vm1/scsi0/2-3", "worker:0|worker:4|idle:7" },
 		{ "vm1/net0", "device:vm1/net0|queue:vm1/net0/rx|queue:vm1/net0/tx|worker:0" },
-		/* a slash can be a part of a name: the longest name wins, as for targets */
-		{ "zvm/n", "vm:zvm/net0" },
+		/* a slash can be a part of a name; what two VMs go by is completed, and then refused with words */
+		{ "zvm/n", "device:zvm/net0|queue:zvm/net0/rx|queue:zvm/net0/tx" },
 	};
 	char got[1024];
 

@@ -138,8 +138,9 @@ static void devices(void **state)
 	assert_selects(state, "vm1/net0", "188:net0");
 	assert_selects(state, "vm1/fd9", "188:net1");
 	assert_selects(state, "vm1/tap0", "188:net0 188:net1");
-	assert_selects(state, "a/b", "201:*");		/* the longest VM name */
-	assert_selects(state, "a/b/net0", "201:net0");
+	assert_selects(state, "a/b/net0", "201:net0");	/* the longest VM name */
+	assert_fails(state, "a/b", STATUS_NOT_FOUND, "a pid, 201 or 202/b");
+	assert_fails(state, "a/b/rx", STATUS_NOT_FOUND, "a pid, 201/rx or 202/b/rx");
 	assert_selects(state, "a/net0", "202:net0");
 	assert_selects(state, "a/net1", "202:net1");	/* the id, not the tap named so */
 	assert_fails(state, "vm1/net7", STATUS_NOT_FOUND,
