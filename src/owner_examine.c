@@ -18,7 +18,9 @@
 #include "owner_tracer.h"
 #include "seccomp.h"
 
+#define PAGE 4096
 #define STACK_ROOM 4096
+#define STACK_PAGES_MAX 8	/* a frame with all that XSAVE knows (AMX) takes three */
 #define SECCOMP_FILTERS_MAX 64
 
 #ifndef PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG
@@ -53,6 +55,27 @@ static bool stack_is_known(const struct tracer *t)
 		return true;
 	r = bsearch(&low, t->plan->stacks, t->plan->n_stacks, sizeof(*r), compare_address);
 	return r && in_range(r, low, sp) && in_range(r, tls, tls);
+}
+
+/*
+ * A guard below the stack need not end the mapping (MADV_GUARD_INSTALL, Linux 6.13, which glibc 2.42 uses):
+ * behind it may lie another thread's. One byte of each page is read; a guard's cannot be.
+ */
+static bool stack_is_whole(struct tracer *t, pid_t tid)
+{
+	uint64_t low = (t->frame.addr - STACK_ROOM) & ~(uint64_t)(PAGE - 1);
+	uint64_t pages = (arch_sp(&t->context) - low) / PAGE + 1;
+	struct iovec local[STACK_PAGES_MAX], remote[STACK_PAGES_MAX];
+	char byte;
+
+	if (pages > STACK_PAGES_MAX)
+		return false;
+	for (uint64_t i = 0; i < pages; i++) {
+		local[i] = (struct iovec){ &byte, 1 };
+		remote[i] = (struct iovec){ (void *)(low + i * PAGE), 1 }; /* NOLINT */
+	}
+	return tracer_step(t, "process_vm_readv stack",
+			   process_vm_readv(tid, local, pages, remote, pages, 0)) == (ssize_t)pages;
 }
 
 /* Interrupted inside a restartable sequence, a thread must not be sent elsewhere. */
@@ -168,7 +191,7 @@ enum owner_outcome tracer_examine(struct tracer *t, pid_t tid)
 	}
 	if (arch_build_frame(&t->context, &t->plan->gadgets, &t->frame) < 0)
 		return tracer_fail(t, OUTCOME_REGISTERS);
-	if (!stack_is_known(t))
+	if (!stack_is_known(t) || !stack_is_whole(t, tid))
 		return tracer_fail(t, OUTCOME_STACK);
 	if (tracer_step(t, "process_vm_readv code", arch_verify_gadgets(tid, &t->plan->gadgets)) < 0)
 		return tracer_fail(t, OUTCOME_CODE);

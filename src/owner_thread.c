@@ -20,8 +20,9 @@
 
 /*
  * Calls in which a thread only waits, in the order in which they are borrowed.
- * Those of the last group may end with EINTR after any ptrace stop (signal(7)), as
- * they would after a debugger's; the others are restarted by the kernel unseen.
+ * Those of the last group may end with EINTR after any ptrace stop (signal(7): also a read from inotify, and
+ * what is under a socket's timeout), as they would after a debugger's; the others are restarted by the kernel
+ * unseen.
  */
 static const struct {
 	long nr;
@@ -30,9 +31,9 @@ static const struct {
 	{ SYS_ppoll, 0 },	    { SYS_poll, 0 },
 	{ SYS_pselect6, 0 },	    { SYS_select, 0 },
 	{ SYS_futex, 1 },	    { SYS_nanosleep, 2 },
-	{ SYS_clock_nanosleep, 2 }, { SYS_read, 2 },
-	{ SYS_accept, 2 },	    { SYS_accept4, 2 },
-	{ SYS_recvfrom, 2 },	    { SYS_recvmsg, 2 },
+	{ SYS_clock_nanosleep, 2 }, { SYS_read, 3 },
+	{ SYS_accept, 3 },	    { SYS_accept4, 3 },
+	{ SYS_recvfrom, 3 },	    { SYS_recvmsg, 3 },
 	{ SYS_epoll_wait, 3 },	    { SYS_epoll_pwait, 3 },
 	{ SYS_epoll_pwait2, 3 },    { SYS_rt_sigtimedwait, 3 },
 	{ SYS_io_uring_enter, 3 },

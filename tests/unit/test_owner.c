@@ -11,9 +11,11 @@
 #include <linux/seccomp.h>
 #include <linux/vhost.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -24,6 +26,8 @@
 #include "owner.h"
 #include "procfs.h"
 #include "util.h"
+
+#define PAGE_SIZE 4096
 
 struct subject {
 	pid_t pid;
@@ -301,6 +305,54 @@ static void heeds_seccomp(void **state)
 	}
 }
 
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102	/* Linux 6.13 */
+#endif
+#define STACK 65536
+
+/* Waits so near to the end of its stack that no frame has room there. */
+static void *wait_near_the_guard(void *end)
+{
+	size_t depth = (size_t)((char *)__builtin_frame_address(0) - (char *)end) - PAGE_SIZE - 2000;
+	volatile char *room = __builtin_alloca(depth);
+
+	for (room[0] = 0; room[0] == 0;)
+		ppoll(NULL, 0, NULL, NULL);
+	return NULL;
+}
+
+/* A thread whose stack ends in a guard that is no mapping of its own; what lies behind is another's. */
+static void guarded(void)
+{
+	char *both = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_attr_t attr;
+	pthread_t t;
+
+	if (madvise(both + STACK, PAGE_SIZE, MADV_GUARD_INSTALL))
+		_exit(77);
+	pthread_attr_init(&attr);
+	if (pthread_attr_setstack(&attr, both + STACK, STACK) ||
+	    pthread_create(&t, &attr, wait_near_the_guard, both + STACK))
+		_exit(3);
+}
+
+static void keeps_off_a_guard(void **state)
+{
+	struct subject s = start(guarded);
+	struct owner_call c = get_call(&s);
+	struct error e;
+
+	(void)state;
+	if (waitpid(s.pid, NULL, WNOHANG) == s.pid)
+		skip(); /* a kernel without such guards */
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(run(&s, OWNER_THREAD_HELPER, &c, &e), STATUS_OK);
+		assert_int_equal(log_.tid, s.pid);
+	}
+	assert_alive(&s);
+	end(&s);
+}
+
 static void names_another_tracer(void **state)
 {
 	struct subject s = start(NULL);
@@ -312,6 +364,7 @@ static void names_another_tracer(void **state)
 	(void)state;
 	if (tracer == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_NAME, "debugger");
 		ptrace(PTRACE_SEIZE, s.pid, 0, 0);
 		for (;;)
 			pause();
@@ -409,6 +462,7 @@ int main(void)
 		cmocka_unit_test(refuses_other_requests),
 		cmocka_unit_test(refuses_a_replaced_file),
 		cmocka_unit_test(heeds_seccomp),
+		cmocka_unit_test(keeps_off_a_guard),
 		cmocka_unit_test(names_another_tracer),
 		cmocka_unit_test(leaves_a_stopped_process_stopped),
 		cmocka_unit_test(needs_an_idle_thread),
