@@ -232,6 +232,7 @@ static const struct command cmd_set = {
 	.min_operands = 2,
 	.max_operands = 2,
 	.changes = true,
+	.whole = true,
 	.options = set_table,
 	.options_size = sizeof(struct set_options),
 	.run = run_set,

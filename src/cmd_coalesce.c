@@ -290,6 +290,7 @@ static const struct command cmd_set = {
 	.min_operands = 2,
 	.max_operands = 5,
 	.changes = true,
+	.whole = true,
 	.run = run_set,
 };
 

@@ -212,6 +212,7 @@ static const struct command cmd_create = {
 	.min_operands = 1,
 	.max_operands = 1,
 	.changes = true,
+	.whole = true,
 	.options = create_table,
 	.options_size = sizeof(struct create_options),
 	.run = run_create,

@@ -34,6 +34,7 @@ const struct command cmd_worker_attach = {
 	.min_operands = 2,
 	.max_operands = 2,
 	.changes = true,
+	.whole = true,
 	.run = run_attach,
 };
 
@@ -80,6 +81,7 @@ const struct command cmd_worker_free = {
 	.min_operands = 1,
 	.max_operands = -1,
 	.changes = true,
+	.whole = true,
 	.options = free_table,
 	.options_size = sizeof(struct free_options),
 	.run = run_free,
@@ -131,6 +133,7 @@ const struct command cmd_worker_spread = {
 	.min_operands = 1,
 	.max_operands = 1,
 	.changes = true,
+	.whole = true,
 	.options = spread_table,
 	.options_size = sizeof(struct spread_options),
 	.run = run_spread,
@@ -167,5 +170,6 @@ const struct command cmd_worker_pin = {
 	.min_operands = 3,
 	.max_operands = -1,
 	.changes = true,
+	.whole = true,
 	.run = run_pin,
 };

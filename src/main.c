@@ -12,6 +12,7 @@
 #include "error.h"
 #include "escape.h"
 #include "output.h"
+#include "stopper.h"
 #include "util.h"
 
 static const struct command *const commands[] = {
@@ -66,7 +67,7 @@ static void print_error(const struct context *ctx, const struct error *e)
 	fprintf(ctx->err, "vhostctl: %s\n", safe);
 }
 
-static int run(struct context *ctx, int argc, char **argv, struct error *e)
+static int run(struct context *ctx, struct stopper *held, int argc, char **argv, struct error *e)
 {
 	if (command_parse(ctx, argc, argv, e) < 0)
 		return -1;
@@ -82,12 +83,15 @@ static int run(struct context *ctx, int argc, char **argv, struct error *e)
 		return help_dump_options(ctx, e);
 	if (ctx->dump_targets)
 		return targets_dump(ctx, e);
+	if (ctx->command->whole)
+		stopper_hold(held);
 	return ctx->command->run(ctx, e);
 }
 
 int main(int argc, char **argv)
 {
 	struct context ctx = { .commands = commands, .out = stdout, .err = stderr };
+	struct stopper held = STOPPER_INIT;
 	struct error e = ERROR_INIT;
 	int rc;
 
@@ -97,11 +101,12 @@ int main(int argc, char **argv)
 	ctx.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	ctx.width = isatty(STDOUT_FILENO) ? terminal_width() : 0;
 
-	rc = run(&ctx, argc, argv, &e);
+	rc = run(&ctx, &held, argc, argv, &e);
 	if (rc == 0 && fclose(stdout) == EOF) /* some file systems report a full disk only here */
 		rc = error_errno(&e, errno, "write standard output", NULL);
 	if (rc < 0)
 		print_error(&ctx, &e);
 	free(ctx.options);
+	stopper_end(&held);
 	return rc < 0 ? (int)e.status : ctx.status;
 }

@@ -30,7 +30,8 @@ static int hold(struct stopper *s, const int *signals, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (!is_ignored(signals[i]))
 			sigaddset(&s->set, signals[i]);
-	return sigprocmask(SIG_BLOCK, &s->set, &s->before);
+	s->holds = sigprocmask(SIG_BLOCK, &s->set, &s->before) == 0;
+	return s->holds ? 0 : -1;
 }
 
 int stopper_start(struct stopper *s, struct error *e)
@@ -52,7 +53,9 @@ void stopper_end(struct stopper *s)
 	if (s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;
-	sigprocmask(SIG_SETMASK, &s->before, NULL);
+	if (s->holds)
+		sigprocmask(SIG_SETMASK, &s->before, NULL);
+	s->holds = false;
 }
 
 void stopper_hold(struct stopper *s)

@@ -12,8 +12,11 @@
 struct stopper {
 	int fd;			/* of stopper_start(): to poll(); else -1 */
 	int got;		/* the signal that came; 0: none */
+	bool holds;
 	sigset_t set, before;	/* signals held back; signals blocked before */
 };
+
+#define STOPPER_INIT { .fd = -1 }	/* holds nothing: stopper_end() is for it, too */
 
 int64_t clock_ns(void);		/* CLOCK_MONOTONIC */
 

@@ -93,6 +93,24 @@ else
 	ok "hostile VM # SKIP needs root and /dev/net/tun"
 fi
 
+# A signal that asks to end waits for the whole of a change, and then has its effect.
+if [ "$(id -u)" = 0 ] && ip tuntap add cli0 mode tap 2>/dev/null; then
+	strace -qq -o /dev/null -e trace=none -e inject=sendto:delay_enter=700ms "$VHOSTCTL" coalesce set dev cli0 9 \
+		>"$tmp/out" 2>"$tmp/err" &
+	tracer=$!
+	until pid=$(pgrep -P "$tracer" vhostctl); do sleep 0.05; done
+	sleep 0.3
+	kill -TERM "$pid"
+	wait "$tracer"
+	is "exit by SIGTERM" "$?" 143
+	is "what it had begun is whole" "$(jq -c '[.changes[].after]' "$tmp/out")$(<"$tmp/err")" '[9]'
+	is "and true" "$(ethtool -c cli0 | sed -n 's/^rx-frames:[[:blank:]]*//p')" 9
+	ip link del cli0
+else
+	true
+	ok "a signal amid a change # SKIP needs root and /dev/net/tun"
+fi
+
 # A policy from a command that takes its time.
 out=$("$VHOSTCTL" diff <(sleep 0.3; echo '{"schema":1,"vms":[]}') 2>&1)
 is "exit 0: a policy from a pipe that is empty yet" "$?" 0
