@@ -30,6 +30,20 @@ size_t utf8_decode(const char *s, uint32_t *code)
 	return len;
 }
 
+bool utf8_valid(const char *s)
+{
+	uint32_t code;
+
+	while (*s) {
+		size_t len = utf8_decode(s, &code);
+
+		if (!len)
+			return false;
+		s += len;
+	}
+	return true;
+}
+
 /* Characters that a reader cannot see, or that reorder what he sees (Unicode: Cc, Cf, Zl, Zp). */
 static bool is_deceptive(uint32_t c)
 {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "affinity.h"
+#include "escape.h"
 #include "json_parts.h"
 #include "policy.h"
 #include "util.h"
@@ -84,10 +85,29 @@ static json_t *vm_json(const struct policy_vm *vm)
 	return o;
 }
 
+static bool can_say(const char *text)
+{
+	return !text || utf8_valid(text);
+}
+
+/* A match that lost what it says would mean every VM, or every device of one. */
+static bool can_match(const struct policy_vm *vm)
+{
+	bool can = can_say(vm->name) && can_say(vm->uuid);
+
+	for (size_t i = 0; can && i < vm->n_devices; i++)
+		can = can_say(vm->devices[i].id) && can_say(vm->devices[i].tap);
+	return can;
+}
+
 char *policy_text(const struct policy *p, bool pretty)
 {
-	json_t *o = json_root(1);
+	json_t *o;
 
+	for (size_t i = 0; i < p->n_vms; i++)
+		if (!can_match(&p->vms[i]))
+			return NULL;
+	o = json_root(1);
 	put(o, "vms", JSON_LIST(i, p->n_vms, vm_json(&p->vms[i])));
 	return json_finish(o, pretty);
 }

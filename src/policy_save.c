@@ -2,6 +2,7 @@
 /* From what a VM is to a policy that keeps it so. */
 #include <string.h>
 
+#include "escape.h"
 #include "policy.h"
 #include "target.h"
 #include "util.h"
@@ -20,26 +21,10 @@ static char *literal(const char *name)
 	return out;
 }
 
-/* JSON cannot say other bytes than UTF-8's. */
-static bool is_utf8(const char *s)
-{
-	while (*s) {
-		unsigned char c = (unsigned char)*s++;
-		int more = c < 0x80 ? 0 : c >> 5 == 6 ? 1 : c >> 4 == 14 ? 2 : c >> 3 == 30 ? 3 : -1;
-
-		if (more < 0)
-			return false;
-		for (; more > 0; more--)
-			if (((unsigned char)*s++ & 0xc0) != 0x80)
-				return false;
-	}
-	return true;
-}
-
 static int save_match(const struct vm *vm, bool same_name, struct policy_vm *entry, struct error *e)
 {
 	_cleanup_free_ char *text = target_name(vm, NULL, NULL);
-	bool by_name = vm->name && *vm->name && is_utf8(vm->name);
+	bool by_name = vm->name && *vm->name && utf8_valid(vm->name);
 
 	if (by_name)
 		entry->name = literal(vm->name);

@@ -240,6 +240,28 @@ static void test_save(void **state)
 	vm_free(&vm);
 }
 
+/* What jansson refuses to say must not be left out: a match without it means every VM. */
+static void test_save_no_utf8(void **state)
+{
+	static const char *const names[] = { "\xed\xa0\x80", "\xc1\x80", "\xf4\x90\x80\x80", "\xf7\xbf\xbf\xbf",
+					     "\xe0\x80\xaf", "ok\xe2\x82" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct vm vm = { .pid = 1, .name = xstrdup(names[i]) };
+		struct policy p = { 0 };
+		struct error e = ERROR_INIT;
+
+		assert_int_equal(policy_save(&vm, false, &p, &e), -1);
+		assert_int_equal(e.status, STATUS_UNSUPPORTED);
+		assert_non_null(strstr(e.message, "no UTF-8"));
+		p.vms[0].name = xstrdup(names[i]);
+		assert_null(policy_text(&p, false));
+		policy_free(&p);
+		vm_free(&vm);
+	}
+}
+
 static void write_file(const char *dir, const char *name, const char *text)
 {
 	char *path = xasprintf("%s/%s", dir, name);
@@ -295,7 +317,8 @@ int main(void)
 		cmocka_unit_test(test_values),	   cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_ranges),	   cmocka_unit_test(test_kinds_have_their_settings),
 		cmocka_unit_test(test_syntax),	   cmocka_unit_test(test_text_is_read_again),
-		cmocka_unit_test(test_save),	   cmocka_unit_test(test_directory),
+		cmocka_unit_test(test_save),	   cmocka_unit_test(test_save_no_utf8),
+		cmocka_unit_test(test_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
