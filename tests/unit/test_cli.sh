@@ -28,6 +28,9 @@ fails 2 "help: one operand too many: 'c'; try 'vhostctl help --help'" help a b c
 fails 2 '\x1b[2Jx\n: no such command; try '"'vhostctl --help'" $'\e[2Jx\n'
 fails 2 '\xff: no such command; try '"'vhostctl --help'" $'\xff'
 
+long=aaaaaaaaaaaaaaaa
+fails 3 "$long: find the tap: there is no such interface: a name has at most 15 characters" coalesce get dev $long
+
 # A locale decides what can be shown as it is. C.UTF-8 is always there.
 LC_ALL=C.UTF-8 fails 2 "ä: no such command; try 'vhostctl --help'" ä
 LC_ALL=C fails 2 "\\xc3\\xa4: no such command; try 'vhostctl --help'" ä
