@@ -52,31 +52,40 @@ static struct tap *tap_with_fd(struct vm *vm, int fd)
 }
 
 /* Once the files of one name are told apart, the name must mean one interface still. */
-static int check_one(const struct place *p, struct error *e)
+static int check_one(const struct place *p, const char *ifname, struct error *e)
 {
+	const struct tap *named = NULL;
 	size_t n = 0;
 
-	for (size_t i = 0; p->asked && i < p->vm->n_taps; i++)
-		n += !strcmp(p->vm->taps[i].ifname, p->asked);
+	for (size_t i = 0; i < p->vm->n_taps; i++)
+		if (!strcmp(p->vm->taps[i].ifname, ifname)) {
+			named = named ? named : &p->vm->taps[i];
+			n++;
+		}
 	if (n < 2)
 		return 0;
 	return error_set(e, STATUS_NOT_FOUND, 0, NULL,
 			 "the VM has %zu taps of this name, in as many network namespaces; name one by a "
-			 "file of it, as fd%d", n, p->vm->taps[0].fds[0]);
+			 "file of it, as fd%d", n, named->fds[0]);
 }
 
+/* The scan puts files together by name: which tap a file is of is known when they are told apart. */
 static int find_vm(struct context *ctx, struct place *p, struct error *e)
 {
-	struct tap *t;
+	char ifname[sizeof(((struct tap *)NULL)->ifname)] = "";
+	struct target_tap t;
 
-	if (target_find_tap(ctx->argv[0], &p->state, &p->vm, &t, &p->asked, e))
+	if (target_find_tap(ctx->argv[0], &p->state, &p->vm, &t, e))
 		return -1;
-	if (t)
-		p->tap_fd = t->fds[0];
+	p->asked = t.ifname;
+	if (t.tap) {
+		p->tap_fd = t.fd >= 0 ? t.fd : t.tap->fds[0];
+		memcpy(ifname, t.tap->ifname, sizeof(ifname));
+	}
 	if (vm_hold(&p->ref, p->vm->pid, p->vm->start_time, e))
 		return -1;
 	taps_regroup(&p->ref, p->vm);
-	return check_one(p, e);
+	return t.tap && t.fd < 0 ? check_one(p, ifname, e) : 0;
 }
 
 /* A VM can be called "dev": without an interface after it, it is one. */

@@ -6,12 +6,17 @@
 #include "target_parts.h"
 #include "util.h"
 
+static bool is_fd(const char *text, int fd)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "fd%d", fd);
+	return !strcmp(name, text);
+}
+
 static bool device_is_called(const struct device *d, const char *text)
 {
-	char fd[16];
-
-	snprintf(fd, sizeof(fd), "fd%d", d->fd);
-	return !strcmp(d->id, text) || !strcmp(fd, text);
+	return !strcmp(d->id, text) || is_fd(text, d->fd);
 }
 
 static void add_tap_names(struct target_words *w, const struct vm *vm)
@@ -137,37 +142,33 @@ int target_find(const char *const *texts, size_t n, struct state *s, struct sele
 	return 0;
 }
 
-static bool tap_has_fd(const struct tap *t, const char *text)
-{
-	char name[16];
-
-	for (size_t i = 0; i < t->n_fds; i++) {
-		snprintf(name, sizeof(name), "fd%d", t->fds[i]);
-		if (!strcmp(name, text))
-			return true;
-	}
-	return false;
-}
-
 /* As for devices, an id wins over an interface of that name. */
-static bool find_tap(const struct vm *vm, const char *text, struct tap **tap, const char **ifname)
+static bool find_tap(const struct vm *vm, const char *text, struct target_tap *t)
 {
 	const char *name = text;
 
-	for (size_t i = 0; i < vm->n_devices; i++)
-		if (device_is_called(&vm->devices[i], text) && vm->devices[i].tap)
-			name = vm->devices[i].tap;
-	*ifname = name == text ? text : NULL;
-	for (size_t i = 0; i < vm->n_taps; i++) {
-		*tap = &vm->taps[i];
-		if (*name && !strcmp((*tap)->ifname, name))
-			return true;
-		if (name == text && tap_has_fd(*tap, text)) {
-			*ifname = NULL;
-			return true;
-		}
+	for (size_t i = 0; i < vm->n_devices; i++) {
+		const struct device *d = &vm->devices[i];
+
+		if (!device_is_called(d, text) || !d->tap)
+			continue;
+		name = d->tap;
+		if (d->inside.known && d->inside.tap_fd != UNKNOWN)
+			t->fd = (int)d->inside.tap_fd;
 	}
-	*tap = NULL;
+	t->ifname = name == text ? text : NULL;
+	for (size_t i = 0; i < vm->n_taps; i++) {
+		t->tap = &vm->taps[i];
+		if (*name && !strcmp(t->tap->ifname, name))
+			return true;
+		for (size_t k = 0; name == text && k < t->tap->n_fds; k++)
+			if (is_fd(text, t->tap->fds[k])) {
+				t->ifname = NULL;
+				t->fd = t->tap->fds[k];
+				return true;
+			}
+	}
+	t->tap = NULL;
 	return false;
 }
 
@@ -186,21 +187,18 @@ bool target_is_in(struct vm *vm, const char *rest)
 {
 	struct error ignored = ERROR_INIT;
 	struct selection sel = { 0 };
-	const char *ifname;
-	struct tap *tap;
-	bool is = resolve_part(vm, rest, rest, &sel, &ignored) == 0 || find_tap(vm, rest, &tap, &ifname);
+	struct target_tap tap;
+	bool is = resolve_part(vm, rest, rest, &sel, &ignored) == 0 || find_tap(vm, rest, &tap);
 
 	selection_free(&sel);
 	return is;
 }
 
-int target_find_tap(const char *text, struct state *s, struct vm **vm, struct tap **tap,
-		    const char **ifname, struct error *e)
+int target_find_tap(const char *text, struct state *s, struct vm **vm, struct target_tap *t, struct error *e)
 {
 	const char *rest;
 
-	*tap = NULL;
-	*ifname = NULL;
+	*t = (struct target_tap){ .fd = -1 };
 	if (!*text || *text == '/')
 		return target_usage(e, text, "the VM is missing");
 	if (target_scan(&text, 1, s, e))
@@ -213,5 +211,5 @@ int target_find_tap(const char *text, struct state *s, struct vm **vm, struct ta
 		return 0;
 	if (!*rest)
 		return target_usage(e, text, "the tap is missing");
-	return find_tap(*vm, rest, tap, ifname) ? 0 : no_tap(e, *vm, rest);
+	return find_tap(*vm, rest, t) ? 0 : no_tap(e, *vm, rest);
 }

@@ -51,12 +51,18 @@ int target_check_queues(const struct selected *s, struct error *e);
 int target_find(const char *const *texts, size_t n, struct state *s, struct selection *sel,
 		struct error *e);
 
+/* A tap of a VM as it was named. */
+struct target_tap {
+	struct tap *tap;	/* NULL: the whole VM was named */
+	const char *ifname;	/* the name in the text, if it was one */
+	int fd;			/* the file that was named or that the device drives; -1: not known */
+};
+
 /*
  * Scan for what @text names, a VM or a tap of one: by its name, a file of it as "fd9", or a device
- * that is known to drive it. *tap is NULL for a whole VM; *ifname is the name in @text, if it was one.
+ * that is known to drive it. Without a file it is only the name that is known, until taps_regroup().
  */
-int target_find_tap(const char *text, struct state *s, struct vm **vm, struct tap **tap,
-		    const char **ifname, struct error *e);
+int target_find_tap(const char *text, struct state *s, struct vm **vm, struct target_tap *t, struct error *e);
 
 /*
  * @item by pid, fd and indices: found again with a look at one process, it is no other of that
