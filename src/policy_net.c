@@ -143,31 +143,6 @@ static int undo_rx_frames(struct policy_run *run, struct step *step, struct erro
 
 static const struct step_type step_rx_frames = { act_rx_frames, undo_rx_frames, false };
 
-static bool has_fd(const struct tap *t, int64_t fd)
-{
-	for (size_t i = 0; i < t->n_fds; i++)
-		if (t->fds[i] == fd)
-			return true;
-	return false;
-}
-
-static struct tap *find_tap(struct vm *vm, const struct device *d)
-{
-	struct tap *found = NULL;
-
-	for (size_t i = 0; i < vm->n_taps; i++)
-		if (d->inside.known && d->inside.tap_fd != UNKNOWN && has_fd(&vm->taps[i], d->inside.tap_fd))
-			return &vm->taps[i];
-	for (size_t i = 0; d->tap && i < vm->n_taps; i++) {
-		if (strcmp(vm->taps[i].ifname, d->tap) != 0)
-			continue;
-		if (found) /* of one name in two network namespaces */
-			return NULL;
-		found = &vm->taps[i];
-	}
-	return found;
-}
-
 static int check_tap(struct policy_run *run, const struct device *d, const struct tap *t, struct error *e)
 {
 	if (!t) {
@@ -213,7 +188,7 @@ int plan_rx_frames(struct policy_run *run, struct vm_plan *vp, struct error *e)
 	taps_read(vp->vm, &on_tap);
 	for (size_t i = 0; i < vp->vm->n_devices; i++) {
 		const struct want *want = &vp->wants[i].rx_frames;
-		struct tap *t = want->from ? find_tap(vp->vm, vp->wants[i].device) : NULL;
+		struct tap *t = want->from ? tap_of_device(vp->vm, vp->wants[i].device) : NULL;
 		struct step *step;
 
 		if (!want->from)

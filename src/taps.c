@@ -200,6 +200,17 @@ int tap_visit_named(int netns_fd, const char *ifname, struct tap_visit *v, tap_a
 	return act(v, arg, e);
 }
 
+int tap_visit_index(struct tap_visit *v, int ifindex, tap_act act, void *arg, struct error *e)
+{
+	start_facts(v);
+	if (link_read(&v->ns, ifindex, NULL, &v->link, &v->facts, e))
+		return -1;
+	if (!link_is_tun(&v->link))
+		return error_set(e, STATUS_NOT_FOUND, ENODEV, operation, "the interface is gone");
+	note_identity(v);
+	return act(v, arg, e);
+}
+
 void tap_visit_end(struct tap_visit *v)
 {
 	netns_close(&v->ns);
@@ -305,6 +316,31 @@ void taps_regroup(const struct vm_ref *ref, struct vm *vm)
 				break;
 			}
 	}
+}
+
+static bool has_fd(const struct tap *t, int64_t fd)
+{
+	for (size_t i = 0; i < t->n_fds; i++)
+		if (t->fds[i] == fd)
+			return true;
+	return false;
+}
+
+struct tap *tap_of_device(struct vm *vm, const struct device *d)
+{
+	struct tap *found = NULL;
+
+	for (size_t i = 0; i < vm->n_taps; i++)
+		if (d->inside.known && d->inside.tap_fd != UNKNOWN && has_fd(&vm->taps[i], d->inside.tap_fd))
+			return &vm->taps[i];
+	for (size_t i = 0; d->tap && i < vm->n_taps; i++) {
+		if (strcmp(vm->taps[i].ifname, d->tap) != 0)
+			continue;
+		if (found) /* of one name in two network namespaces */
+			return NULL;
+		found = &vm->taps[i];
+	}
+	return found;
 }
 
 /* Devices are paired by the name that the scan saw. */

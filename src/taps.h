@@ -36,6 +36,8 @@ int tap_visit(const struct vm_ref *ref, const struct tap *t, struct tap_visit *v
 /* The same to an interface by name, in the namespace @netns_fd. */
 int tap_visit_named(int netns_fd, const char *ifname, struct tap_visit *v, tap_act act, void *arg,
 		    struct error *e);
+/* The same to the tap of that index in the namespace v->ns. */
+int tap_visit_index(struct tap_visit *v, int ifindex, tap_act act, void *arg, struct error *e);
 void tap_visit_end(struct tap_visit *v);
 
 /* Where the interface behind @t is now: name, address, namespace with an fd of it, to be closed. */
@@ -59,6 +61,12 @@ void tap_take_facts(struct tap *t, struct tap_visit *v);
  * common. What cannot be asked stays as it is.
  */
 void taps_regroup(const struct vm_ref *ref, struct vm *vm);
+
+/*
+ * The tap that @d is known to drive, once the taps are told apart: by its file, or by a name that one
+ * of them has only. Else NULL. Nothing is asked.
+ */
+struct tap *tap_of_device(struct vm *vm, const struct device *d);
 
 /* Everything about the taps of @vm. What fails is an error of the tap; -1 with the first one. */
 int taps_read(struct vm *vm, struct error *e);

@@ -123,7 +123,9 @@ int trial_put_back(struct trial *t, struct error *e)
 		struct error own = ERROR_INIT;
 		_cleanup_free_ char *remedy = NULL;
 
-		if (steps[t->settings[i - 1].kind].put_back(t, &own) == 0 || is_gone(t))
+		/* The VM takes its devices with it, but not each tap. */
+		if (steps[t->settings[i - 1].kind].put_back(t, &own) == 0 ||
+		    (t->settings[i - 1].kind != TRIAL_RX_FRAMES && is_gone(t)))
 			continue;
 		remedy = trial_remedy(t);
 		error_set(e, STATUS_ROLLBACK, own.errnum, "put back",
@@ -214,6 +216,12 @@ void trial_free(struct trial *t)
 	free(t->undos);
 	free(t->made);
 	free(t->made_fds);
+	for (size_t i = 0; i < t->n_devices; i++)
+		free(t->devices[i].tids);
+	free(t->devices);
+	for (size_t i = 0; i < t->n_spaces; i++)
+		netns_close(&t->spaces[i]);
+	free(t->spaces);
 	changes_free(&t->changes);
 	*t = (struct trial){ 0 };
 }

@@ -3,6 +3,7 @@
 #ifndef TRIAL_H
 #define TRIAL_H
 
+#include "netns.h"
 #include "owner.h"
 #include "target.h"
 
@@ -20,6 +21,20 @@ struct trial_undo {
 	unsigned int queue;
 	uint32_t value;		/* us, frames, or the id of the queue's worker */
 	bool set;		/* it was changed, and not put back yet */
+	bool lost;		/* what it is of is not to be found, or told, any more */
+	/* of a tap: which interface it is, whatever its files come to be */
+	char ifname[16];
+	unsigned char mac[6];
+	int64_t netns, ifindex, persist;
+};
+
+/* By what a vhost device is told from another one that gets its fd: its worker, or all of the VM. */
+struct trial_device {
+	int fd;
+	enum device_kind kind;
+	bool own;		/* the thread is the device's own */
+	int64_t *tids;
+	size_t n_tids;
 };
 
 struct trial {
@@ -32,6 +47,10 @@ struct trial {
 	size_t n_settings;
 	struct trial_undo *undos;
 	size_t n_undos;
+	struct trial_device *devices;
+	size_t n_devices;
+	struct netns *spaces;	/* of the taps, for as long as it takes */
+	size_t n_spaces;
 	uint32_t *made;		/* ids of workers that were made */
 	int *made_fds;		/* of the devices that they are of */
 	size_t n_made;
