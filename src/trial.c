@@ -82,13 +82,15 @@ int trial_plan(struct trial *t, const char *text, struct error *e)
 	t->text = xstrdup(text);
 	for (size_t i = 0; ret == 0 && i < t->n_settings; i++)
 		ret = steps[t->settings[i].kind].plan(t, &t->settings[i], e);
+	if (ret == 0)
+		ret = trial_note_devices(t, e);
 	return ret ? error_target(e, "%s", text) : 0;
 }
 
 int trial_set(struct trial *t, struct error *e)
 {
 	struct error second = ERROR_INIT;
-	int ret = 0;
+	int ret = trial_check_devices(t, false, e) ? -1 : 0;
 
 	changes_free(&t->changes);
 	for (size_t i = 0; ret == 0 && i < t->n_settings; i++)
@@ -114,24 +116,30 @@ static bool is_gone(const struct trial *t)
 	return gone;
 }
 
-/* Each kind is tried, whatever became of the others. */
+static int left(const struct trial *t, const struct error *why, struct error *e)
+{
+	error_set(e, STATUS_ROLLBACK, why->errnum, "put back", "%s", why->message);
+	return error_target(e, "%s", t->text);
+}
+
+/* Each kind is tried, whatever became of the others; but nothing on devices that could not be looked at. */
 int trial_put_back(struct trial *t, struct error *e)
 {
-	bool failed = false;
+	struct error own = ERROR_INIT;
+	int looked = trial_check_devices(t, true, &own);
+	bool failed = looked && !is_gone(t);
 
+	if (failed)
+		left(t, &own, e);
+	/* The VM takes its devices with it, but not each tap. */
 	for (size_t i = t->n_settings; i > 0; i--) {
-		struct error own = ERROR_INIT;
-		_cleanup_free_ char *remedy = NULL;
+		enum trial_kind kind = t->settings[i - 1].kind;
 
-		/* The VM takes its devices with it, but not each tap. */
-		if (steps[t->settings[i - 1].kind].put_back(t, &own) == 0 ||
-		    (t->settings[i - 1].kind != TRIAL_RX_FRAMES && is_gone(t)))
+		if ((kind != TRIAL_RX_FRAMES && looked < 0) || steps[kind].put_back(t, &own) == 0 ||
+		    (kind != TRIAL_RX_FRAMES && is_gone(t)))
 			continue;
-		remedy = trial_remedy(t);
-		error_set(e, STATUS_ROLLBACK, own.errnum, "put back",
-			  "%s; what is left can be put back with: %s", own.message, remedy ? remedy : "-");
-		error_target(e, "%s", t->text);
 		failed = true;
+		left(t, &own, e);
 	}
 	return failed ? -1 : 0;
 }

@@ -108,13 +108,13 @@ static int put_back_value(struct trial *t, size_t first, struct error *e)
 	for (size_t i = first; i < t->n_undos; i++) {
 		const struct trial_undo *u = &t->undos[i];
 
-		if (u->kind == TRIAL_BUSYLOOP && u->set && u->value == t->undos[first].value)
+		if (u->kind == TRIAL_BUSYLOOP && u->set && !u->lost && u->value == t->undos[first].value)
 			*ARRAY_ADD(texts, n) = xasprintf("%d/fd%d/%u", (int)t->pid, u->fd, u->queue);
 	}
 	ret = set_busyloop(t, texts, n, t->undos[first].value, false, &ignored, e);
 	for (size_t i = first; ret == 0 && i < t->n_undos; i++)
 		if (t->undos[i].kind == TRIAL_BUSYLOOP && t->undos[i].value == t->undos[first].value)
-			t->undos[i].set = false;
+			t->undos[i].set &= t->undos[i].lost;
 	for (size_t i = 0; i < n; i++)
 		free(texts[i]);
 	free(texts);
@@ -127,7 +127,8 @@ int trial_put_back_busyloop(struct trial *t, struct error *e)
 	int ret = 0;
 
 	for (size_t i = 0; i < t->n_undos; i++)
-		if (t->undos[i].kind == TRIAL_BUSYLOOP && t->undos[i].set && put_back_value(t, i, e))
+		if (t->undos[i].kind == TRIAL_BUSYLOOP && t->undos[i].set && !t->undos[i].lost &&
+		    put_back_value(t, i, e))
 			ret = -1;
 	return ret;
 }

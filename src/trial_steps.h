@@ -18,6 +18,19 @@ int trial_plan_workers(struct trial *t, const struct trial_setting *s, struct er
 int trial_set_workers(struct trial *t, const struct trial_setting *s, struct error *e);
 int trial_put_back_workers(struct trial *t, struct error *e);
 
+/* Is it still that device; has it ended, and its settings with it; or is there no telling? */
+enum trial_verdict { TRIAL_SAME, TRIAL_CLOSED, TRIAL_UNTOLD };
+void trial_note_device(struct trial *t, const struct vm *vm, int fd);
+enum trial_verdict trial_judge(const struct vm *vm, const struct trial_device *note);
+
+/* All that there are undos of. */
+int trial_note_devices(struct trial *t, struct error *e);
+/*
+ * 0: all are the same; 1: one is not, and @e says so; -1: there was no looking. With @is_set it is about
+ * those that were set: undos of what has ended are dropped, and what cannot be told is marked lost.
+ */
+int trial_check_devices(struct trial *t, bool is_set, struct error *e);
+
 /* What @texts name in the VM of the trial, which must still be that one. */
 int trial_find(const struct trial *t, char *const *texts, size_t n, struct state *state,
 	       struct selection *sel, struct error *e);

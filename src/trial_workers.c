@@ -180,7 +180,7 @@ int trial_put_back_workers(struct trial *t, struct error *e)
 	int ret = 0;
 
 	for (size_t i = 0; i < t->n_undos; i++)
-		if (t->undos[i].kind == TRIAL_WORKERS && t->undos[i].set &&
+		if (t->undos[i].kind == TRIAL_WORKERS && t->undos[i].set && !t->undos[i].lost &&
 		    on_device(t, t->undos[i].fd, i, true, e))
 			ret = -1;
 	while (ret == 0 && t->n_made)

@@ -6,6 +6,7 @@
 #include "json_trial.h"
 #include "samples.h"
 #include "trial_report.h"
+#include "trial_steps.h"
 #include "unit.h"
 
 static void test_settings(void **state)
@@ -57,6 +58,61 @@ static void test_remedy(void **state)
 				  "vhostctl -q worker attach 188/fd12/2,3 0 && "
 				  "vhostctl -q worker attach 188/fd12/4 1 && "
 				  "vhostctl -q worker free --idle 188/fd12");
+}
+
+/* Fd 8 with the default worker @tid; the VM's threads are @first to @last. */
+static struct vm vm_with(enum device_kind kind, int64_t tid, int64_t first, int64_t last)
+{
+	struct vm vm = { .pid = 188 };
+	struct device *d = ARRAY_ADD(vm.devices, vm.n_devices);
+
+	d->fd = 8;
+	d->kind = kind;
+	if (tid != UNKNOWN)
+		*ARRAY_ADD(d->workers, d->n_workers) = (struct worker){ .id = 0, .tid = tid };
+	for (; first <= last; first++)
+		ARRAY_ADD(vm.threads, vm.n_threads)->tid = first;
+	return vm;
+}
+
+static void test_same_device(void **state)
+{
+	static const struct {
+		int64_t before, now, first, last;
+		enum device_kind kind;
+		enum trial_verdict verdict;
+	} cases[] = {
+		{ 11, 11, 10, 12, DEVICE_NET, TRIAL_SAME },
+		{ 11, UNKNOWN, 10, 12, DEVICE_NET, TRIAL_SAME },
+		{ 11, 11, 11, 11, DEVICE_NET, TRIAL_SAME },
+		/* its worker has ended: with the device, whatever the fd is now */
+		{ 11, 13, 12, 13, DEVICE_NET, TRIAL_CLOSED },
+		{ 11, 13, 12, 13, DEVICE_SCSI, TRIAL_CLOSED },
+		/* it runs, but not here */
+		{ 11, 12, 10, 12, DEVICE_NET, TRIAL_UNTOLD },
+		{ 11, UNKNOWN, 10, 12, DEVICE_SCSI, TRIAL_UNTOLD },
+		/* whose is not known: all of them, or there is no telling */
+		{ UNKNOWN, UNKNOWN, 10, 13, DEVICE_NET, TRIAL_SAME },
+		{ UNKNOWN, UNKNOWN, 11, 13, DEVICE_NET, TRIAL_UNTOLD },
+		{ UNKNOWN, UNKNOWN, 11, 13, DEVICE_SCSI, TRIAL_CLOSED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct vm then = vm_with(DEVICE_NET, cases[i].before, 10, 12);
+		struct vm now = vm_with(cases[i].kind, cases[i].now, cases[i].first, cases[i].last);
+		struct trial t = { .pid = 188 };
+
+		trial_note_device(&t, &then, 9);
+		assert_int_equal(t.n_devices, 0);
+		trial_note_device(&t, &then, 8);
+		trial_note_device(&t, &then, 8);
+		assert_int_equal(t.n_devices, 1);
+		assert_int_equal(trial_judge(&now, &t.devices[0]), cases[i].verdict);
+		trial_free(&t);
+		vm_free(&then);
+		vm_free(&now);
+	}
 }
 
 /* One worker, one queue, one tap; to be freed with rates_free(). */
@@ -164,6 +220,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_remedy),
+		cmocka_unit_test(test_same_device),
 		cmocka_unit_test(test_measure),
 		cmocka_unit_test(test_table_fits),
 	};
