@@ -116,6 +116,17 @@ static void tell_remedy(struct run *r)
 	}
 }
 
+/* Of an error, not a note: nothing else says how. Too long for the error's own line. */
+static void tell_left(struct run *r)
+{
+	_cleanup_free_ char *remedy = trial_remedy_left(&r->trial);
+
+	if (remedy) {
+		fprintf(r->ctx->err, "vhostctl: trial: what is left can be put back with: %s\n", remedy);
+		fflush(r->ctx->err);
+	}
+}
+
 static void note(struct run *r, const char *text)
 {
 	r->report.notes[r->report.n_notes++] = text;
@@ -126,8 +137,11 @@ static int try(struct run *r, struct error *e)
 	struct error second = ERROR_INIT;
 	int ret;
 
-	if (trial_set(&r->trial, e))
+	if (trial_set(&r->trial, e)) {
+		if (e->status == STATUS_ROLLBACK)
+			tell_left(r);
 		return -1;
+	}
 	sampler_forget(&r->sampler);
 	ret = measure(r, SIDE_TRIAL, e);
 	if (r->o->keep && ret == 0 && !r->stopper.got) {
@@ -136,6 +150,7 @@ static int try(struct run *r, struct error *e)
 	}
 	if (trial_put_back(&r->trial, &second)) {
 		*e = second;
+		tell_left(r);
 		return -1;
 	}
 	r->report.put_back = true;

@@ -144,40 +144,49 @@ int trial_put_back(struct trial *t, struct error *e)
 	return failed ? -1 : 0;
 }
 
-/* Of the undos from @i on, those that one command serves: of one device, with one value. */
-static char *queue_list(const struct trial *t, size_t i)
+/* Undo @k is served by the command of undo @i: of one device, with one value. */
+static bool is_served(const struct trial *t, size_t i, size_t k)
+{
+	return t->undos[k].kind == t->undos[i].kind && t->undos[k].fd == t->undos[i].fd &&
+	       t->undos[k].value == t->undos[i].value;
+}
+
+/* What is there to be put back; with @left, only what was set and is so still. */
+static bool counts(const struct trial_undo *u, bool left)
+{
+	return !left || (u->set && !u->lost);
+}
+
+static char *queue_list(const struct trial *t, size_t i, bool left)
 {
 	char *text = xasprintf("%u", t->undos[i].queue);
 
 	for (size_t k = i + 1; k < t->n_undos; k++) {
-		const struct trial_undo *a = &t->undos[i], *b = &t->undos[k];
 		char *longer;
 
-		if (a->kind != b->kind || a->fd != b->fd || a->value != b->value)
+		if (!is_served(t, i, k) || !counts(&t->undos[k], left))
 			continue;
-		longer = xasprintf("%s,%u", text, b->queue);
+		longer = xasprintf("%s,%u", text, t->undos[k].queue);
 		free(text);
 		text = longer;
 	}
 	return text;
 }
 
-static bool in_earlier_list(const struct trial *t, size_t i)
+static bool in_earlier_list(const struct trial *t, size_t i, bool left)
 {
 	for (size_t k = 0; k < i; k++)
-		if (t->undos[k].kind == t->undos[i].kind && t->undos[k].fd == t->undos[i].fd &&
-		    t->undos[k].value == t->undos[i].value)
+		if (is_served(t, i, k) && counts(&t->undos[k], left))
 			return true;
 	return false;
 }
 
 /* Workers that were made meanwhile serve nothing once the queues are back. */
-static char *command(const struct trial *t, size_t i)
+static char *command(const struct trial *t, size_t i, bool left)
 {
 	const struct trial_undo *u = &t->undos[i];
-	_cleanup_free_ char *queues = queue_list(t, i);
-	_cleanup_free_ char *more = NULL;
-	bool last = true;
+	_cleanup_free_ char *queues = queue_list(t, i, left);
+	bool last = !left;
 
 	switch (u->kind) {
 	case TRIAL_BUSYLOOP:
@@ -186,31 +195,49 @@ static char *command(const struct trial *t, size_t i)
 	case TRIAL_RX_FRAMES:
 		return xasprintf("vhostctl -q coalesce set %d/fd%d %u", (int)t->pid, u->fd, u->value);
 	default:
-		for (size_t k = i + 1; k < t->n_undos; k++)
-			last &= t->undos[k].kind != u->kind || t->undos[k].fd != u->fd ||
-				in_earlier_list(t, k);
-		if (last)
-			more = xasprintf(" && vhostctl -q worker free --idle %d/fd%d", (int)t->pid, u->fd);
-		return xasprintf("vhostctl -q worker attach %d/fd%d/%s %u%s", (int)t->pid, u->fd, queues,
-				 u->value, more ? more : "");
+		break;
 	}
+	for (size_t k = i + 1; k < t->n_undos; k++)
+		last &= t->undos[k].kind != u->kind || t->undos[k].fd != u->fd || in_earlier_list(t, k, left);
+	if (!last)
+		return xasprintf("vhostctl -q worker attach %d/fd%d/%s %u", (int)t->pid, u->fd, queues, u->value);
+	return xasprintf("vhostctl -q worker attach %d/fd%d/%s %u && vhostctl -q worker free --idle %d/fd%d",
+			 (int)t->pid, u->fd, queues, u->value, (int)t->pid, u->fd);
+}
+
+/* Takes both; @all can be NULL. */
+static char *join(char *all, const char *by, char *one)
+{
+	char *longer;
+
+	if (!all)
+		return one;
+	longer = xasprintf("%s%s%s", all, by, one);
+	free(all);
+	free(one);
+	return longer;
 }
 
 char *trial_remedy(const struct trial *t)
 {
 	char *all = NULL;
 
-	for (size_t i = 0; i < t->n_undos; i++) {
-		_cleanup_free_ char *one = NULL;
-		char *longer;
+	for (size_t i = 0; i < t->n_undos; i++)
+		if (!in_earlier_list(t, i, false))
+			all = join(all, " && ", command(t, i, false));
+	return all;
+}
 
-		if (in_earlier_list(t, i))
-			continue;
-		one = command(t, i);
-		longer = all ? xasprintf("%s && %s", all, one) : xstrdup(one);
-		free(all);
-		all = longer;
-	}
+char *trial_remedy_left(const struct trial *t)
+{
+	char *all = NULL;
+
+	for (size_t i = 0; i < t->n_undos; i++)
+		if (counts(&t->undos[i], true) && !in_earlier_list(t, i, true))
+			all = join(all, "; ", command(t, i, true));
+	for (size_t i = 0; i < t->n_made; i++)
+		all = join(all, "; ", xasprintf("vhostctl -q worker free %d/fd%d %u", (int)t->pid,
+						t->made_fds[i], t->made[i]));
 	return all;
 }
 

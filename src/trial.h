@@ -75,6 +75,8 @@ int trial_put_back(struct trial *t, struct error *e);
 
 /* Commands that do the same, for when this process cannot; NULL when there is nothing. Free it. */
 char *trial_remedy(const struct trial *t);
+/* The same for what is left after it was put back in part: each that fails does not keep from the next. */
+char *trial_remedy_left(const struct trial *t);
 
 void trial_free(struct trial *t);
 

@@ -60,6 +60,40 @@ static void test_remedy(void **state)
 				  "vhostctl -q worker free --idle 188/fd12");
 }
 
+/* Only what was set and is so still; one that fails keeps no other back. */
+static void test_remedy_of_what_is_left(void **state)
+{
+	struct trial_undo undos[24] = {
+		{ .kind = TRIAL_BUSYLOOP, .fd = 8, .queue = 0, .value = 10 },
+		{ .kind = TRIAL_BUSYLOOP, .fd = 8, .queue = 1, .value = 10, .set = true },
+		{ .kind = TRIAL_BUSYLOOP, .fd = 9, .queue = 0, .value = 10, .set = true, .lost = true },
+		{ .kind = TRIAL_WORKERS, .fd = 12, .queue = 2, .value = 0, .set = true },
+	};
+	uint32_t made[] = { 5 };
+	int made_fds[] = { 12 };
+	struct trial t = { .pid = 188, .undos = undos, .n_undos = ARRAY_SIZE(undos), .made = made,
+			   .made_fds = made_fds, .n_made = 1 };
+	char *text;
+
+	(void)state;
+	for (size_t i = 4; i < ARRAY_SIZE(undos); i++)
+		undos[i] = (struct trial_undo){ .kind = TRIAL_RX_FRAMES, .fd = (int)i + 100, .set = i > 22 };
+	text = trial_remedy_left(&t);
+	assert_string_equal(text, "vhostctl -q busyloop set --force 188/fd8/1 10; "
+				  "vhostctl -q worker attach 188/fd12/2 0; "
+				  "vhostctl -q coalesce set 188/fd123 0; "
+				  "vhostctl -q worker free 188/fd12 5");
+	free(text);
+	for (size_t i = 4; i < ARRAY_SIZE(undos); i++)
+		undos[i].set = true;
+	text = trial_remedy_left(&t);
+	assert_true(strlen(text) > 700);
+	assert_non_null(strstr(text, "set 188/fd104 0; vhostctl -q coalesce set 188/fd105 0; "));
+	free(text);
+	t.n_undos = t.n_made = 0;
+	assert_null(trial_remedy_left(&t));
+}
+
 /* Fd 8 with the default worker @tid; the VM's threads are @first to @last. */
 static struct vm vm_with(enum device_kind kind, int64_t tid, int64_t first, int64_t last)
 {
@@ -220,6 +254,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_remedy),
+		cmocka_unit_test(test_remedy_of_what_is_left),
 		cmocka_unit_test(test_same_device),
 		cmocka_unit_test(test_measure),
 		cmocka_unit_test(test_table_fits),

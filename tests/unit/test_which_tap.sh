@@ -88,6 +88,7 @@ tell close "$near"
 tell open "$name" queue
 near=$answer
 tell open "$name" queue
+other=$answer
 close_first() { tell close "$near"; }
 set_frames "$vm/fd$near" 7
 try close_first
@@ -103,5 +104,30 @@ tell persist "$far" 1
 delete() { ip -n "$ns" link del "$name"; }
 try delete
 is "a persistent one that is gone is told as left" "$status $(grep -c "tap $name is not where it was" "$tmp/err")" "6 1"
+
+# Many that cannot be put back, for want of file descriptors: all are told, and the commands do it.
+tell close "$other"
+name=wx$$
+tell open "$name"
+near=$answer
+set_frames "$vm/fd$near" 7
+for i in {1..16}; do
+	tell open "w$i-$$"
+	set_frames "$vm/fd$answer" "$i"
+done
+"$VHOSTCTL" -q trial "$vm" rx-frames=40 --for 2 --baseline 0.1 2>"$tmp/err" &
+it=$!
+for _ in $(seq 300); do
+	[ "$(frames "w16-$$")" != 40 ] || break
+	sleep 0.02
+done
+prlimit --pid $it --nofile=4:4
+wait $it
+status=$?
+remedy=$(sed -n 's/^vhostctl: trial: what is left can be put back with: //p' "$tmp/err")
+is "what is left is told as a whole" "$status $(grep -o 'coalesce set' <<<"$remedy" | wc -l) $(wc -l <"$tmp/err")" "6 17 2"
+tell close "$near"
+PATH=$(cd "$BUILD" && pwd):$PATH sh -c "$remedy" 2>/dev/null
+is "the commands put it back, though one tap is gone" "$(frames "w1-$$") $(frames "w16-$$")" "1 16"
 
 done_testing
