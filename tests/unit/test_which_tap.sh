@@ -12,7 +12,7 @@ if [ "$(id -u)" != 0 ] || [ ! -w /dev/net/tun ] || ! ip netns add "$ns" 2>/dev/n
 fi
 tmp=$(mktemp -d)
 end() {
-	exec {VM[1]}>&-
+	kill "$vm"
 	wait
 	rm -rf "$tmp"
 	ip netns del "$ns"
