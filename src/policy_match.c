@@ -182,24 +182,38 @@ static int match_entry(const struct match *m, const struct policy_device *from,
 	return 0;
 }
 
+int policy_frames_differ(const struct device_wants *a, const struct device_wants *b, struct error *e)
+{
+	if (!a->rx_frames.from || !b->rx_frames.from || a->rx_frames.value == b->rx_frames.value)
+		return 0;
+	error_set(e, STATUS_USAGE, 0, a->rx_frames.from->where,
+		  "rx_frames is one value for the whole interface, and %s sets another on %s",
+		  b->rx_frames.from->where, b->device->id);
+	return error_target(e, "%s", a->device->id);
+}
+
+static bool knows_interface(const struct device *d)
+{
+	return d->inside.known && d->inside.tap_ifindex != UNKNOWN && d->inside.tap_netns != UNKNOWN;
+}
+
+/* Two of which it is not known drive two taps for all we know; a name is for when nothing else is known. */
+static bool same_tap(const struct device *a, const struct device *b)
+{
+	if (knows_interface(a) && knows_interface(b))
+		return a->inside.tap_ifindex == b->inside.tap_ifindex &&
+		       a->inside.tap_netns == b->inside.tap_netns;
+	return a->tap && b->tap && !strcmp(a->tap, b->tap);
+}
+
 /* Queue pairs of one NIC have one tap. */
 static int check_taps(const struct match *m, const struct device_wants *wants)
 {
-	for (size_t i = 0; i < m->vm->n_devices; i++) {
-		const struct want *a = &wants[i].rx_frames;
-
-		for (size_t k = 0; a->from && k < i; k++) {
-			const struct want *b = &wants[k].rx_frames;
-
-			if (!b->from || a->value == b->value ||
-			    !same_text(wants[i].device->tap, wants[k].device->tap))
-				continue;
-			error_set(m->e, STATUS_USAGE, 0, a->from->where,
-				  "rx_frames is one value for the whole interface, and %s sets another on %s",
-				  b->from->where, wants[k].device->id);
-			return error_target(m->e, "%s", wants[i].device->id);
-		}
-	}
+	for (size_t i = 0; i < m->vm->n_devices; i++)
+		for (size_t k = 0; k < i; k++)
+			if (same_tap(wants[i].device, wants[k].device) &&
+			    policy_frames_differ(&wants[i], &wants[k], m->e) < 0)
+				return -1;
 	return 0;
 }
 

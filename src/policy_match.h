@@ -38,4 +38,7 @@ bool policy_may_match(const struct policy *p, const char *text);
 int policy_match(const struct policy *p, struct vm *vm, struct device_wants **wants,
 		 struct sentences *warnings, struct sentences *missing, struct error *e);
 
+/* -1, and why, if two devices that drive one tap are to have two values for it. */
+int policy_frames_differ(const struct device_wants *a, const struct device_wants *b, struct error *e);
+
 #endif

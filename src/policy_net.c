@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Steps on vhost-net devices: busy-loop timeouts of a VM in one stop, and rx-frames of a tap. */
+/* Steps on vhost-net devices: busy-loop timeouts of a VM in one stop or a few, and rx-frames of a tap. */
 #include <errno.h>
 #include <string.h>
 
@@ -163,6 +163,16 @@ static int check_tap(struct policy_run *run, const struct device *d, const struc
 	return error_target(e, "%s", t->ifname);
 }
 
+/* What was not known when the policy was matched: is it the tap of a device before, for another value? */
+static int check_others(const struct vm_plan *vp, size_t i, const struct tap *t, struct error *e)
+{
+	for (size_t k = 0; k < i; k++)
+		if (tap_of_device(vp->vm, vp->wants[k].device) == t &&
+		    policy_frames_differ(&vp->wants[i], &vp->wants[k], e) < 0)
+			return -1;
+	return 0;
+}
+
 static bool is_planned(const struct policy_run *run, const struct vm_plan *vp, const struct tap *t)
 {
 	for (size_t i = 0; i < run->n_steps; i++)
@@ -193,7 +203,7 @@ int plan_rx_frames(struct policy_run *run, struct vm_plan *vp, struct error *e)
 
 		if (!want->from)
 			continue;
-		if (check_tap(run, vp->wants[i].device, t, e) < 0)
+		if (check_tap(run, vp->wants[i].device, t, e) < 0 || check_others(vp, i, t, e) < 0)
 			return -1;
 		if (t->rx_frames == want->value || is_planned(run, vp, t))
 			continue;
