@@ -6,6 +6,7 @@
 #include "inspect.h"
 #include "output.h"
 #include "policy.h"
+#include "scan.h"
 #include "source.h"
 #include "taps.h"
 #include "target.h"
@@ -95,6 +96,12 @@ static int find(struct context *ctx, struct state *s, struct selection *sel, str
 		selection_free(sel);
 		state_free(&all);
 		return target_find((const char *const *)ctx->argv, (size_t)ctx->argc, s, sel, e);
+	}
+	/* A policy of some of them would pass for one of all. */
+	if (!ctx->argc && scan_failed(&all)) {
+		*e = *scan_failed(&all);
+		state_free(&all);
+		return -1;
 	}
 	for (size_t i = 0; !ctx->argc && i < all.n_vms; i++)
 		*ARRAY_ADD(sel->items, sel->n) = (struct selected){ .vm = &all.vms[i] };

@@ -9,6 +9,11 @@
 #include "state.h"
 #include "util.h"
 
+bool proc_is_shortage(int errnum)
+{
+	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
+}
+
 int proc_read(int dirfd, const char *path, size_t max, struct proc_text *text)
 {
 	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);

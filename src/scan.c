@@ -17,13 +17,15 @@
 #include "vmfile.h"
 #include "vmname.h"
 
-static const char denied_operation[] = "look into processes";
+static const char look_operation[] = "look into processes";
 
 struct scan {
 	int proc_fd;
 	struct device_numbers numbers;
 	struct state *state;
 	size_t n_denied;
+	size_t n_failed;	/* for another reason, the first of which is this: */
+	int failure;
 };
 
 void scan_kernel(struct state *s)
@@ -47,7 +49,8 @@ static int scan_start(struct scan *sc, struct state *s, struct error *e)
 /*
  * The inner loop of a whole-host scan: one statx() per fd and nothing else. It follows the
  * link to the open file itself, and with DONT_SYNC asks no server, so that a dead NFS
- * mount does not hold it up. -1 and errno when the process may not be looked into.
+ * mount does not hold it up. What that file's file system has against it is no matter; that the
+ * process may not, or cannot, be looked into is: -1 and errno.
  */
 static int find_files(const struct scan *sc, int fd_dir, struct vm_files *files)
 {
@@ -61,7 +64,7 @@ static int find_files(const struct scan *sc, int fd_dir, struct vm_files *files)
 		struct statx sx;
 
 		if (statx(fd_dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &sx)) {
-			if (errno == EACCES || errno == EPERM)
+			if (errno == EACCES || errno == EPERM || proc_is_shortage(errno))
 				return -1;
 			continue;
 		}
@@ -71,7 +74,7 @@ static int find_files(const struct scan *sc, int fd_dir, struct vm_files *files)
 		if (class)
 			vm_files_add(files, fd, class, sx.stx_rdev_major, sx.stx_rdev_minor);
 	}
-	return 0;
+	return errno ? -1 : 0;
 }
 
 static bool is_kthread(const struct scan *sc, const char *pid_name)
@@ -84,13 +87,31 @@ static bool is_kthread(const struct scan *sc, const char *pid_name)
 }
 
 /* What looking at one process came to. */
-enum looked { LOOKED_NOTHING, LOOKED_VM, LOOKED_GONE, LOOKED_DENIED };
+enum looked { LOOKED_NOTHING, LOOKED_VM, LOOKED_GONE, LOOKED_DENIED, LOOKED_FAILED };
 
+/* A process that ends takes its directory along (ENOENT), and what is open of it is dead (ESRCH). */
 static enum looked look_failed(void)
 {
-	return errno == EACCES || errno == EPERM ? LOOKED_DENIED : LOOKED_GONE;
+	if (errno == EACCES || errno == EPERM)
+		return LOOKED_DENIED;
+	return errno == ENOENT || errno == ESRCH ? LOOKED_GONE : LOOKED_FAILED;
 }
 
+/* Whether a process with such files is a VM. LOOKED_FAILED and the like when that cannot be told. */
+static enum looked look_closer(int fd_dir, const struct vm_files *files, struct vm *vm, bool named)
+{
+	int runs_guest = 1;
+
+	if (vm_read(fd_dir, files, vm))
+		return look_failed();
+	if (!named && !vm->n_devices)
+		runs_guest = vm_runs_guest(fd_dir);
+	if (runs_guest < 0)
+		return look_failed();
+	return runs_guest && (vm->n_devices || vm->n_taps) ? LOOKED_VM : LOOKED_NOTHING;
+}
+
+/* errno tells why when it is LOOKED_FAILED. */
 static enum looked look_at(const struct scan *sc, const char *pid_name, pid_t pid, bool named)
 {
 	struct vm_files files = { 0 };
@@ -98,24 +119,24 @@ static enum looked look_at(const struct scan *sc, const char *pid_name, pid_t pi
 	_cleanup_close_ int fd_dir = -1;
 	enum looked result = LOOKED_NOTHING;
 	char path[32];
+	int saved;
 
 	snprintf(path, sizeof(path), "%s/fd", pid_name);
 	fd_dir = openat(sc->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd_dir < 0)
 		return look_failed();
 	if (find_files(sc, fd_dir, &files))
-		result = LOOKED_DENIED;
-	else if (files.n && !vm_read(fd_dir, &files, &vm))
-		result = named || vm.n_devices || vm_runs_guest(fd_dir) ? LOOKED_VM : LOOKED_NOTHING;
-	else if (files.n)
 		result = look_failed();
+	else if (files.n)
+		result = look_closer(fd_dir, &files, &vm, named);
+	saved = errno;
 	vm_files_free(&files);
-	if (result == LOOKED_VM && (vm.n_devices || vm.n_taps)) {
+	if (result == LOOKED_VM)
 		*ARRAY_ADD(sc->state->vms, sc->state->n_vms) = vm;
-		return LOOKED_VM;
-	}
-	vm_free(&vm);
-	return result == LOOKED_VM ? LOOKED_NOTHING : result;
+	else
+		vm_free(&vm);
+	errno = saved;
+	return result;
 }
 
 /* Linux with a mode per device (VHOST_SET_FORK_FROM_OWNER): a VM may have both kinds of worker. */
@@ -170,6 +191,25 @@ static void infer_worker_mode(struct vm *vm)
 			vm->devices[i].worker_mode = vm->threads[0].mode;
 }
 
+static const char *processes(size_t n)
+{
+	return n == 1 ? "process could" : "processes could";
+}
+
+static void add_errors(const struct scan *sc)
+{
+	struct state *s = sc->state;
+
+	if (sc->n_denied)
+		error_set(ARRAY_ADD(s->errors, s->n_errors), STATUS_DENIED, EACCES, look_operation,
+			  "%zu %s not be read; it takes root with CAP_SYS_PTRACE", sc->n_denied,
+			  processes(sc->n_denied));
+	if (sc->n_failed)
+		error_set(ARRAY_ADD(s->errors, s->n_errors), STATUS_FAILED, sc->failure, look_operation,
+			  "%zu %s not be looked into: %s", sc->n_failed, processes(sc->n_failed),
+			  strerror(sc->failure));
+}
+
 static void scan_finish(struct scan *sc)
 {
 	find_kthreads(sc);
@@ -179,11 +219,23 @@ static void scan_finish(struct scan *sc)
 		infer_worker_mode(&sc->state->vms[i]);
 		tapmap_pair(sc->proc_fd, &sc->state->vms[i]);
 	}
-	if (sc->n_denied)
-		error_set(ARRAY_ADD(sc->state->errors, sc->state->n_errors), STATUS_DENIED, EACCES,
-			  denied_operation, "%zu %s not be read; it takes root with CAP_SYS_PTRACE",
-			  sc->n_denied, sc->n_denied == 1 ? "process could" : "processes could");
+	add_errors(sc);
 	close(sc->proc_fd);
+}
+
+static void look_at_listed(struct scan *sc, const char *pid_name, pid_t pid)
+{
+	switch (look_at(sc, pid_name, pid, false)) {
+	case LOOKED_DENIED:
+		sc->n_denied += !is_kthread(sc, pid_name);
+		break;
+	case LOOKED_FAILED:
+		if (!sc->n_failed++)
+			sc->failure = errno;
+		break;
+	default:
+		break;
+	}
 }
 
 int scan_host(struct state *s, struct error *e)
@@ -197,11 +249,28 @@ int scan_host(struct state *s, struct error *e)
 		return -1;
 	procdir_start(&dir, sc.proc_fd);
 	while ((name = procdir_next(&dir, &pid)))
-		if (look_at(&sc, name, pid, false) == LOOKED_DENIED && !is_kthread(&sc, name))
-			sc.n_denied++;
+		look_at_listed(&sc, name, pid);
 	failed = errno;
 	scan_finish(&sc);
 	return failed ? error_errno(e, failed, "list /proc", NULL) : 0;
+}
+
+static int not_found(struct error *e, pid_t pid, enum looked looked)
+{
+	switch (looked) {
+	case LOOKED_DENIED:
+		return error_set(e, STATUS_DENIED, EACCES, look_operation,
+				 "process %d could not be read; it takes root with CAP_SYS_PTRACE",
+				 (int)pid);
+	case LOOKED_FAILED:
+		return error_set(e, STATUS_FAILED, errno, look_operation,
+				 "process %d could not be looked into: %s", (int)pid, strerror(errno));
+	case LOOKED_GONE:
+		return error_set(e, STATUS_NOT_FOUND, ESRCH, NULL, "there is no process %d", (int)pid);
+	default:
+		return error_set(e, STATUS_NOT_FOUND, 0, NULL,
+				 "process %d holds no vhost device and no tap", (int)pid);
+	}
 }
 
 /* /proc/TID answers for a thread as well, although it is not listed. */
@@ -217,24 +286,9 @@ static int check_is_process(const struct scan *sc, pid_t pid, struct error *e)
 	if (tgid == pid)
 		return 0;
 	if (tgid == UNKNOWN)
-		return error_set(e, STATUS_NOT_FOUND, ESRCH, NULL, "there is no process %d", (int)pid);
+		return not_found(e, pid, look_failed());
 	return error_set(e, STATUS_NOT_FOUND, 0, NULL, "%d is a thread of process %lld", (int)pid,
 			 (long long)tgid);
-}
-
-static int not_found(struct error *e, pid_t pid, enum looked looked)
-{
-	switch (looked) {
-	case LOOKED_DENIED:
-		return error_set(e, STATUS_DENIED, EACCES, denied_operation,
-				 "process %d could not be read; it takes root with CAP_SYS_PTRACE",
-				 (int)pid);
-	case LOOKED_GONE:
-		return error_set(e, STATUS_NOT_FOUND, ESRCH, NULL, "there is no process %d", (int)pid);
-	default:
-		return error_set(e, STATUS_NOT_FOUND, 0, NULL,
-				 "process %d holds no vhost device and no tap", (int)pid);
-	}
 }
 
 static int scan_process(pid_t pid, bool named, struct state *s, struct error *e)
@@ -242,6 +296,7 @@ static int scan_process(pid_t pid, bool named, struct state *s, struct error *e)
 	enum looked looked;
 	struct scan sc;
 	char name[16];
+	int failure;
 
 	if (scan_start(&sc, s, e))
 		return -1;
@@ -251,7 +306,9 @@ static int scan_process(pid_t pid, bool named, struct state *s, struct error *e)
 	}
 	snprintf(name, sizeof(name), "%d", (int)pid);
 	looked = look_at(&sc, name, pid, named);
+	failure = errno;
 	scan_finish(&sc);
+	errno = failure;
 	return looked == LOOKED_VM ? 0 : not_found(e, pid, looked);
 }
 
@@ -265,12 +322,22 @@ int scan_vm(pid_t pid, struct state *s, struct error *e)
 	return scan_process(pid, false, s, e);
 }
 
-const struct error *scan_denied(const struct state *s)
+static const struct error *look_error(const struct state *s, enum status status)
 {
 	for (size_t i = 0; i < s->n_errors; i++)
-		if (s->errors[i].status == STATUS_DENIED && !strcmp(s->errors[i].operation, denied_operation))
+		if (s->errors[i].status == status && !strcmp(s->errors[i].operation, look_operation))
 			return &s->errors[i];
 	return NULL;
+}
+
+const struct error *scan_denied(const struct state *s)
+{
+	return look_error(s, STATUS_DENIED);
+}
+
+const struct error *scan_failed(const struct state *s)
+{
+	return look_error(s, STATUS_FAILED);
 }
 
 static bool begins_with(const char *text, const char *name, bool any_case)

@@ -15,13 +15,15 @@
 
 /*
  * All VMs, by pid. Processes that vanish meanwhile are skipped. Those that could not be
- * looked into leave one error with STATUS_DENIED in s->errors (scan_denied()).
+ * looked into leave one error with STATUS_DENIED in s->errors (scan_denied()), and one with
+ * STATUS_FAILED (scan_failed()) if it was for another reason than rights, such as a want of descriptors.
  */
 int scan_host(struct state *s, struct error *e);
 
 /*
  * Add the VM that process @pid is; here a tap is enough. STATUS_NOT_FOUND when there is no
- * such process or it holds neither device nor tap, STATUS_DENIED when it could not be read.
+ * such process or it holds neither device nor tap, STATUS_DENIED when it may not be read,
+ * STATUS_FAILED when it could not be.
  */
 int scan_pid(pid_t pid, struct state *s, struct error *e);
 
@@ -33,6 +35,8 @@ void scan_kernel(struct state *s);
 
 /* The error of @s that says that some processes could not be looked into; NULL if all could. */
 const struct error *scan_denied(const struct state *s);
+/* The same of some that could not be, for want of descriptors or memory. */
+const struct error *scan_failed(const struct state *s);
 
 /*
  * A process whose command line names it @text, or a beginning of @text that a slash follows, and

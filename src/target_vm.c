@@ -73,6 +73,10 @@ static int no_vm(struct error *e, const struct state *s, const char *text)
 	pid_t denied = scan_denied(s) ? scan_find_denied(text) : 0;
 	struct target_words names = { .len = 0 };
 
+	if (scan_failed(s)) {
+		*e = *scan_failed(s);
+		return error_target(e, "%s", text);
+	}
 	if (denied) {
 		error_set(e, STATUS_DENIED, EACCES, "find the VM",
 			  "process %d, which goes by this name, could not be read; it takes root with "
@@ -193,7 +197,7 @@ int target_scan(const char *const *texts, size_t n, struct state *s, struct erro
 
 	if (scan_pids(texts, n, s, &by_pid))
 		return 0;
-	if (by_pid.status == STATUS_DENIED) {
+	if (by_pid.status == STATUS_DENIED || by_pid.status == STATUS_FAILED) {
 		*e = by_pid;
 		return -1;
 	}
@@ -201,6 +205,11 @@ int target_scan(const char *const *texts, size_t n, struct state *s, struct erro
 	state_free(s);
 	if (scan_host(s, e))
 		return -1;
+	/* That there is none cannot be said then. */
+	if (!n && !s->n_vms && scan_failed(s)) {
+		*e = *scan_failed(s);
+		return -1;
+	}
 	scan_pids(texts, n, s, &by_pid);
 	return 0;
 }

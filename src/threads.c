@@ -75,7 +75,7 @@ static int open_dir(int dirfd, const char *path)
 	return openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-void threads_read_tasks(int pid_fd, struct vm *vm)
+int threads_read_tasks(int pid_fd, struct vm *vm)
 {
 	_cleanup_close_ int task_dir = open_dir(pid_fd, "task");
 	struct procdir dir;
@@ -83,21 +83,28 @@ void threads_read_tasks(int pid_fd, struct vm *vm)
 	int tid;
 
 	if (task_dir < 0)
-		return;
+		return proc_is_shortage(errno) ? -1 : 0;
 	procdir_start(&dir, task_dir);
 	while ((name = procdir_next(&dir, &tid)) && vm->n_threads < MOST_THREADS) {
 		struct proc_stat st;
 		char path[32];
 
 		snprintf(path, sizeof(path), "%d/stat", tid);
-		if (proc_read_stat(task_dir, path, &st) || !(st.flags & PROC_PF_USER_WORKER) ||
-		    !vhost_owner(st.comm))
+		if (proc_read_stat(task_dir, path, &st)) {
+			if (proc_is_shortage(errno))
+				return -1;
+			continue;
+		}
+		if (!(st.flags & PROC_PF_USER_WORKER) || !vhost_owner(st.comm))
 			continue;
 		_cleanup_close_ int task_fd = open_dir(task_dir, name);
 
 		if (task_fd >= 0)
 			add_thread(vm, task_fd, &st, WORKER_MODE_TASK);
+		else if (proc_is_shortage(errno))
+			return -1;
 	}
+	return 0;
 }
 
 int threads_list_tasks(int pid_fd, struct kthreads *list)

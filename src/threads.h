@@ -7,9 +7,10 @@
 
 /*
  * Add the vhost tasks of the process below @pid_fd (/proc/PID) to vm->threads. Other threads
- * that the kernel runs in a VM (kvm-nx-lpage-re) are told apart by name.
+ * that the kernel runs in a VM (kvm-nx-lpage-re) are told apart by name. -1 and errno when we are
+ * short of descriptors or memory.
  */
-void threads_read_tasks(int pid_fd, struct vm *vm);
+int threads_read_tasks(int pid_fd, struct vm *vm);
 
 /* A thread that serves vhost: "vhost-N", N being the TID that took ownership or made it. */
 struct kthread {

@@ -132,8 +132,11 @@ static void add_macvtap(struct vm *vm, const struct vm_files *files, size_t i, s
 	*ARRAY_ADD(t->fds, t->n_fds) = file->fd;
 }
 
-/* An O_PATH fd has the same device number but is no open device. False: not to be counted. */
-static bool read_fdinfo(int pid_fd, const struct vm_file *file, char **ifname)
+/*
+ * An O_PATH fd has the same device number but is no open device. 0: not to be counted, as one
+ * that was closed meanwhile; -1 and errno when it could not be read.
+ */
+static int read_fdinfo(int pid_fd, const struct vm_file *file, char **ifname)
 {
 	_cleanup_proc_text_ struct proc_text text = { 0 };
 	char path[32];
@@ -142,15 +145,15 @@ static bool read_fdinfo(int pid_fd, const struct vm_file *file, char **ifname)
 	*ifname = NULL;
 	snprintf(path, sizeof(path), "fdinfo/%d", file->fd);
 	if (proc_read(pid_fd, path, 1 << 16, &text))
-		return false;
+		return proc_is_shortage(errno) ? -1 : 0;
 	flags = proc_field_number(text.data, text.len, "flags", 8);
 	if (flags == UNKNOWN || (flags & O_PATH))
-		return false;
+		return 0;
 	*ifname = proc_field_string(text.data, text.len, "iff");
-	return true;
+	return 1;
 }
 
-static void read_files(int pid_fd, int fd_dir, const struct vm_files *files, struct vm *vm)
+static int read_files(int pid_fd, int fd_dir, const struct vm_files *files, struct vm *vm)
 {
 	_cleanup_free_ size_t *taps_of = xcalloc(files->n, sizeof(*taps_of));
 
@@ -158,9 +161,12 @@ static void read_files(int pid_fd, int fd_dir, const struct vm_files *files, str
 	for (size_t i = 0; i < files->n; i++) {
 		const struct vm_file *file = &files->items[i];
 		_cleanup_free_ char *ifname = NULL;
+		int counts = read_fdinfo(pid_fd, file, &ifname);
 		char name[16], *path;
 
-		if (!read_fdinfo(pid_fd, file, &ifname))
+		if (counts < 0)
+			return -1;
+		if (!counts)
 			continue;
 		snprintf(name, sizeof(name), "%d", file->fd);
 		path = proc_readlink(fd_dir, name);
@@ -177,9 +183,11 @@ static void read_files(int pid_fd, int fd_dir, const struct vm_files *files, str
 		error_set(ARRAY_ADD(vm->errors, vm->n_errors), STATUS_FAILED, 0, "list devices",
 			  "the process holds more than %d vhost and tap files; the rest is left out",
 			  MOST_FILES);
+	return 0;
 }
 
-static void read_identity(int pid_fd, struct vm *vm)
+/* What cannot be read is not known; but a name for want of a descriptor would make it another VM. */
+static int read_identity(int pid_fd, struct vm *vm)
 {
 	_cleanup_proc_text_ struct proc_text cmdline = { 0 };
 	_cleanup_proc_text_ struct proc_text cgroup = { 0 };
@@ -189,11 +197,12 @@ static void read_identity(int pid_fd, struct vm *vm)
 	if (!proc_read(pid_fd, "cgroup", 1 << 16, &cgroup))
 		vm->cgroup = proc_parse_cgroup(cgroup.data, cgroup.len);
 	if (vm_read_cmdline(pid_fd, &cmdline))
-		return;
+		return proc_is_shortage(errno) ? -1 : 0;
 	vmname_parse(cmdline.data, cmdline.len, &vm->name, &vm->uuid);
 	if (cmdline.truncated)
 		error_set(ARRAY_ADD(vm->errors, vm->n_errors), STATUS_FAILED, 0, "read command line",
 			  "only its first %d bytes were read", MOST_CMDLINE);
+	return 0;
 }
 
 /*
@@ -214,14 +223,12 @@ int vm_read(int fd_dir, const struct vm_files *files, struct vm *vm)
 		return -1;
 	vm->start_time = st.start_time;
 	memcpy(vm->comm, st.comm, sizeof(vm->comm));
-	read_files(pid_fd, fd_dir, files, vm);
-	read_identity(pid_fd, vm);
-	if (vm->n_devices)
-		threads_read_tasks(pid_fd, vm);
-	return 0;
+	if (read_files(pid_fd, fd_dir, files, vm) || read_identity(pid_fd, vm))
+		return -1;
+	return vm->n_devices ? threads_read_tasks(pid_fd, vm) : 0;
 }
 
-bool vm_runs_guest(int fd_dir)
+int vm_runs_guest(int fd_dir)
 {
 	_cleanup_close_ int pid_fd = open_pid(fd_dir);
 	_cleanup_proc_text_ struct proc_text cmdline = { 0 };
@@ -230,19 +237,22 @@ bool vm_runs_guest(int fd_dir)
 	int fd;
 
 	if (pid_fd < 0)
-		return false;
-	if (!vm_read_cmdline(pid_fd, &cmdline) &&
-	    cmdline_vmm(cmdline.data, cmdline.len) != VMM_OTHER)
-		return true;
+		return -1;
+	if (vm_read_cmdline(pid_fd, &cmdline)) {
+		if (proc_is_shortage(errno))
+			return -1;
+	} else if (cmdline_vmm(cmdline.data, cmdline.len) != VMM_OTHER) {
+		return 1;
+	}
 	if (lseek(fd_dir, 0, SEEK_SET))
-		return false;
+		return -1;
 	procdir_start(&dir, fd_dir);
 	while ((name = procdir_next(&dir, &fd))) {
 		_cleanup_free_ char *link = proc_readlink(fd_dir, name);
 
 		if (link && (!strcmp(link, "anon_inode:kvm-vm") ||
 			     !strncmp(link, "anon_inode:kvm-vcpu", strlen("anon_inode:kvm-vcpu"))))
-			return true;
+			return 1;
 	}
-	return false;
+	return 0;
 }

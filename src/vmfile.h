@@ -28,12 +28,12 @@ void vm_files_free(struct vm_files *files);
 /*
  * Fill @vm (its pid is set) from the process whose /proc/PID/fd is @fd_dir and in which
  * @files were found. Device ids and taps of devices are left to who knows the whole.
- * -1 and errno when the process is gone.
+ * -1 and errno when the process is gone, or we are short of descriptors or memory.
  */
 int vm_read(int fd_dir, const struct vm_files *files, struct vm *vm);
 
-/* Whether the process is a virtual machine, whatever devices it has. */
-bool vm_runs_guest(int fd_dir);
+/* Whether the process is a virtual machine, whatever devices it has. -1 and errno as vm_read(). */
+int vm_runs_guest(int fd_dir);
 
 /* The command line, as much of it as is ever needed. */
 struct proc_text;

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -219,6 +220,52 @@ static void ordinary_user(void **state)
 	end(pid);
 }
 
+/* A VM is there or could not be looked into, but never gone, nor is a part of it. 0: so it is. */
+static int scan_with(pid_t pid, rlim_t descriptors)
+{
+	const struct rlimit limit = { descriptors, descriptors };
+	struct error e = ERROR_INIT;
+	struct state s = { 0 };
+	const struct vm *vm;
+	int ret = 0;
+
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		return 10;
+	if (scan_pid(pid, &s, &e) && (e.status != STATUS_FAILED || e.errnum != EMFILE))
+		return 11;
+	if (s.n_vms && s.vms[0].n_taps != 2)
+		return 12;
+	state_free(&s);
+	if (scan_host(&s, &e))
+		return e.errnum == EMFILE ? 0 : 13;
+	vm = find(&s, pid);
+	if (vm ? vm->n_taps != 2 || !vm->name : !scan_failed(&s))
+		ret = 14;
+	state_free(&s);
+	return ret;
+}
+
+static void few_descriptors(void **state)
+{
+	char *argv[] = { (char *)"qemu-system-x86_64", (char *)"-name", (char *)"scan", NULL };
+	pid_t pid = start(argv);
+
+	(void)state;
+	if (!pid)
+		skip();
+	for (rlim_t n = 3; n < 16; n++) {
+		pid_t child = fork();
+		int status;
+
+		if (child == 0)
+			_exit(scan_with(pid, n));
+		waitpid(child, &status, 0);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 0);
+	}
+	end(pid);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +273,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(other_with_taps),
 		cmocka_unit_test(no_vm),
 		cmocka_unit_test(ordinary_user),
+		cmocka_unit_test(few_descriptors),
 	};
 
 	(void)argc;
