@@ -111,8 +111,11 @@ static int scan(struct monitor *m, struct error *e)
 	struct state s = { 0 };
 	int ret = scan_host(&s, e);
 
-	if (ret == 0)
+	if (ret == 0) {
 		monitor_take_scan(m, &s, true);
+		if (scan_failed(&s) && scan_failed(&s)->errnum == EMFILE)
+			monitor_no_descriptor(m);
+	}
 	state_free(&s);
 	m->scan_cost_ns = cpu_ns() - start;
 	return ret;
@@ -246,6 +249,7 @@ int monitor_run(struct monitor *m, struct stopper *stopper, struct error *e)
 {
 	int ret;
 
+	allow_descriptors();
 	if (netwatch_open(&m->watch, e))
 		return -1;
 	m->initial = true;
@@ -255,10 +259,14 @@ int monitor_run(struct monitor *m, struct stopper *stopper, struct error *e)
 	plan_scan(m, clock_ns());
 	m->next_look_ns = clock_ns() + m->interval_ns;
 	m->initial = false;
-	while (ret == 0 && !m->closed && !stopper->got) {
+	while (ret == 0 && !m->closed && !stopper->got && !m->failure.status) {
 		ret = wait(m, stopper, e);
 		if (ret == 0 && !m->closed && !stopper->got)
 			ret = round_(m, e);
+	}
+	if (ret == 0 && m->failure.status) {
+		*e = m->failure;
+		ret = -1;
 	}
 	finish(m);
 	return ret;

@@ -68,6 +68,7 @@ struct monitor {
 	size_t n_young;
 	int64_t next_look_ns, next_scan_ns, scan_ns, scan_cost_ns;
 	int64_t quiet_until_ns;	/* notifications are left to gather */
+	struct error failure;	/* without descriptors not all VMs are seen any more */
 	struct tap_visit visit;	/* of the work that is being done; closed after it */
 };
 
@@ -76,10 +77,12 @@ int monitor_run(struct monitor *m, struct stopper *stopper, struct error *e);
 
 /* ---- parts of monitor.c ---- */
 
-/* monitor_vms.c: take in what a scan found. @whole: what it has not found is gone. */
+/* monitor_vms.c: take in what a scan found. @whole: what it has not found is looked at and may be gone. */
 void monitor_take_scan(struct monitor *m, struct state *s, bool whole);
 void monitor_remove_vm(struct monitor *m, size_t index, const char *reason);
 void monitor_free_vm(struct watched_vm *vm);
+/* There is no descriptor left to watch another one. It does not get better by itself, so that is the end. */
+void monitor_no_descriptor(struct monitor *m);
 
 /* monitor_taps.c: notifications into taps; and what has lasted, told. */
 void monitor_take_news(const struct netwatch_news *news, void *monitor);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 
 #include "monitor.h"
+#include "scan.h"
 #include "util.h"
 
 struct event monitor_event(const struct monitor *m, enum event_type type, const struct watched_vm *vm)
@@ -213,15 +215,25 @@ static bool has_several_files(const struct vm *vm)
 	return false;
 }
 
+void monitor_no_descriptor(struct monitor *m)
+{
+	error_set(&m->failure, STATUS_FAILED, EMFILE, "watch the VMs",
+		  "%s; each VM takes two: raise the hard limit, for example with 'ulimit -n N' as root",
+		  strerror(EMFILE));
+}
+
 static void add_vm(struct monitor *m, struct vm *seen)
 {
 	struct watched_vm vm = { .ref = VM_REF_INIT, .seen = true };
-	struct error ignored;
+	struct error e = ERROR_INIT;
 	struct watched_vm *kept;
 
-	/* One that has ended meanwhile has never been there for us. */
-	if (vm_hold(&vm.ref, seen->pid, seen->start_time, &ignored))
+	/* One that has ended meanwhile has never been there for us; another one is found by the next scan. */
+	if (vm_hold(&vm.ref, seen->pid, seen->start_time, &e)) {
+		if (e.errnum == EMFILE)
+			monitor_no_descriptor(m);
 		return;
+	}
 	vm.name = seen->name ? xstrdup(seen->name) : NULL;
 	kept = ARRAY_ADD(m->vms, m->n_vms);
 	*kept = vm;
@@ -233,6 +245,17 @@ static void add_vm(struct monitor *m, struct vm *seen)
 	/* They are told with it; what was read before the watch is compared once more. */
 	for (size_t i = 0; i < kept->n_taps; i++)
 		monitor_told_tap(&kept->taps[i]);
+}
+
+/* A scan does not tell a VM that it could not look into from one that is none any more. */
+static bool is_none(const struct watched_vm *vm)
+{
+	struct error e = ERROR_INIT;
+	struct state s = { 0 };
+	bool none = scan_vm(vm->ref.pid, &s, &e) && e.status == STATUS_NOT_FOUND;
+
+	state_free(&s);
+	return none;
 }
 
 void monitor_take_scan(struct monitor *m, struct state *s, bool whole)
@@ -252,7 +275,7 @@ void monitor_take_scan(struct monitor *m, struct state *s, bool whole)
 		drop_taps(m, vm, &s->vms[i]);
 	}
 	for (size_t i = m->n_vms; whole && i > 0; i--)
-		if (!m->vms[i - 1].seen)
+		if (!m->vms[i - 1].seen && is_none(&m->vms[i - 1]))
 			monitor_remove_vm(m, i - 1, "it holds no vhost device and no tap any more");
 	tap_visit_end(&m->visit);
 }

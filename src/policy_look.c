@@ -2,7 +2,6 @@
 /* Which VMs there are for the policy, what is wanted of them, and how they are now. */
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "cut.h"
 #include "inspect.h"
@@ -100,17 +99,6 @@ static int find_all(struct policy_run *run, struct error *e)
 	if (ret == 0 && scan_denied(&run->state))
 		sentences_add(&run->notes, "%s", scan_denied(&run->state)->message);
 	return ret;
-}
-
-/* Each VM takes a few descriptors while it is worked on. */
-static void allow_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
 }
 
 int plan_target(struct error *e, const struct vm *vm)
@@ -270,9 +258,10 @@ static void note_unmatched(struct policy_run *run)
 int policy_look(struct policy_run *run, struct error *e)
 {
 	run->not_yet = false;
+	/* Each VM takes a few while it is worked on. */
+	allow_descriptors();
 	if ((run->only ? find_one(run, e) : find_all(run, e)) < 0)
 		return -1;
-	allow_descriptors();
 	if (!run->dry_run && lock_all(run, e) < 0)
 		return -1;
 	if (take_snapshot(run, e) < 0)

@@ -60,6 +60,9 @@ void *xcalloc(size_t n, size_t size) NONNULL_RESULT;
 char *xstrdup(const char *s) NONNULL_RESULT;
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2))) NONNULL_RESULT;
 
+/* As many open files as may be: the soft limit is a default for programs that use select(). */
+void allow_descriptors(void);
+
 /* All of it, whatever signals come. */
 void sleep_ms(long ms);
 
