@@ -240,12 +240,12 @@ static bool find_again(struct monitor *m, struct watched_vm *vm, struct watched_
 
 	if (t->now.macvtap) {
 		if (visit(m, vm, t, &e))
-			return e.errnum != ENODEV;
+			return !tap_is_gone(&e);
 		t->lost = t->recheck = false;
 		return true;
 	}
 	if (tap_where(&vm->ref, &t->now, &place, &e))
-		return e.errnum != ENODEV;
+		return !tap_is_gone(&e);
 	if (netwatch_add(&m->watch, place.netns_fd, &id, &e))
 		tell_unwatched(m, vm, t, e.message);
 	close(place.netns_fd);
@@ -256,7 +256,7 @@ static bool find_again(struct monitor *m, struct watched_vm *vm, struct watched_
 		t->now.ifindex = news->ifindex;
 		t->now.netns = place.netns;
 	} else if (visit(m, vm, t, &e)) {
-		return e.errnum != ENODEV;
+		return !tap_is_gone(&e);
 	}
 	drop_stranger(m, t->id, t->now.ifindex);
 	t->lost = t->recheck = false;

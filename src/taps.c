@@ -68,14 +68,22 @@ static int look_at_file(const struct vm_ref *ref, int vm_fd, bool macvtap, struc
 	return 0;
 }
 
-/* A queue that the VM disables has no interface for as long: any of the files will do. */
+bool tap_is_gone(const struct error *e)
+{
+	return e->status == STATUS_NOT_FOUND && e->errnum != ESRCH;
+}
+
+/*
+ * A queue that the VM disables has no interface for as long, and it may have closed one: any of the
+ * files will do.
+ */
 static int look(const struct vm_ref *ref, const struct tap *t, struct look *l, int *netns_fd,
 		struct error *e)
 {
 	for (size_t i = 0; i < t->n_fds; i++) {
 		if (!look_at_file(ref, t->fds[i], t->macvtap, l, netns_fd, e))
 			return 0;
-		if (e->errnum != ENODEV)
+		if (!tap_is_gone(e))
 			break;
 	}
 	return -1;

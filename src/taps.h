@@ -40,6 +40,9 @@ int tap_visit_named(int netns_fd, const char *ifname, struct tap_visit *v, tap_a
 int tap_visit_index(struct tap_visit *v, int ifindex, tap_act act, void *arg, struct error *e);
 void tap_visit_end(struct tap_visit *v);
 
+/* An error of what follows says that no file is one of the tap any more: they are closed, or of others. */
+bool tap_is_gone(const struct error *e);
+
 /* Where the interface behind @t is now: name, address, namespace with an fd of it, to be closed. */
 struct tap_place {
 	char ifname[16];

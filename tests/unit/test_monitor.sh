@@ -49,4 +49,15 @@ wait $monitor
 is "when they get few later it fails" $? 1
 is "and tells of no VM that it has ended then" "$(count vm_removed)" 0
 
+in_ns "$VHOSTCTL" monitor >"$tmp/out" 2>"$tmp/err" &
+monitor=$!
+until_ has 10 vm_added
+# One of them reads it.
+echo 0 >"$tmp/stdin"
+started=$(date +%s%N)
+until_ has 1 tap_removed
+[ $(($(date +%s%N) - started)) -lt 3000000000 ]
+ok_if $? "a tap that the VM has closed is told at once" "$(tail -n 2 "$tmp/out")"
+kill $monitor
+
 done_testing
