@@ -98,6 +98,7 @@ int main(int argc, char **argv)
 	reserve_standard_fds();
 	signal(SIGPIPE, SIG_IGN); /* a reader that went away is a write error, reported as such */
 	setlocale(LC_ALL, "");
+	setlocale(LC_NUMERIC, "C"); /* numbers are for programs, in every format */
 	ctx.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	ctx.width = isatty(STDOUT_FILENO) ? terminal_width() : 0;
 

@@ -36,4 +36,26 @@ refused "a wrong unit" 's/^# UNIT \(.*\) seconds/# UNIT \1 bytes/'
 refused "a series twice" '/^vhostctl_tap_receive_bytes_total/p'
 refused "a quote that does not end" 's/",pid=/,pid=/'
 
+# Of the program itself, where people write 0,5.
+comma=de_DE.UTF-8
+if ! localedef -i de_DE -f UTF-8 "$tmp/$comma" >/dev/null 2>&1 && [ ! -d "$tmp/$comma" ]; then
+	true
+	ok "numbers in a locale with a decimal comma # SKIP localedef makes no such locale here"
+elif [ "$(id -u)" != 0 ] || [ ! -w /dev/net/tun ] || ! ip netns add "comma$$" 2>/dev/null; then
+	true
+	ok "numbers in a locale with a decimal comma # SKIP needs root, /dev/net/tun and ip netns"
+else
+	trap 'ip netns del "comma$$"; rm -rf "$tmp"' EXIT
+	coproc VM { ip netns exec "comma$$" tests/fixture/tap-vm.py --name comma --tap comma0; }
+	read -r -u "${VM[0]}" _
+	in_comma() { LOCPATH=$tmp LC_ALL=$comma ip netns exec "comma$$" timeout 20 "$VHOSTCTL" stat "$@" 2>&1; }
+	in_comma comma --openmetrics >"$tmp/comma"
+	grep -q '^vhostctl.* [0-9]*\.[0-9]' "$tmp/comma" && parse "$tmp/comma" >"$tmp/comma.out"
+	ok_if $? "OpenMetrics in a locale with a decimal comma" "$(cat "$tmp/comma" "$tmp/comma.out")"
+	in_comma comma 0.5 1 | jq -e '.. | select(type == "number" and . != floor)' >/dev/null
+	ok "JSON and an interval there"
+	! in_comma comma 0.5 1 -t | grep -q '[0-9],[0-9]'
+	ok "a table there" "$(in_comma comma 0.5 1 -t)"
+fi
+
 done_testing
