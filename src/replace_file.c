@@ -2,6 +2,7 @@
 #include "replace_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,7 +26,44 @@ static bool write_all(int fd, const char *text)
 	return true;
 }
 
-int replace_file(const char *path, const char *text, struct error *e)
+static int failed(struct error *e, const char *path)
+{
+	error_errno(e, errno, "write the file", NULL);
+	return error_target(e, "%s", path);
+}
+
+/* A device or a pipe is no file that another could stand in for. */
+static int write_into(const char *path, const char *text, struct error *e)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	bool written;
+
+	if (fd < 0)
+		return failed(e, path);
+	written = write_all(fd, text);
+	if (close(fd) || !written)
+		return failed(e, path);
+	return 0;
+}
+
+/*
+ * Mode and owner of the file before; of a new one, mkstemp() makes it the owner's alone, and the
+ * umask is not ours to change. The mode last: chown() takes bits away.
+ */
+static int dress(int fd, const struct stat *old)
+{
+	struct stat own;
+
+	if (!old)
+		return fchmod(fd, 0644);
+	if (fstat(fd, &own))
+		return -1;
+	if ((own.st_uid != old->st_uid || own.st_gid != old->st_gid) && fchown(fd, old->st_uid, old->st_gid))
+		return -1;
+	return fchmod(fd, old->st_mode & 07777);
+}
+
+static int replace(const char *path, const char *text, const struct stat *old, struct error *e)
 {
 	const char *base = strrchr(path, '/');
 	int dir_len = base ? (int)(base + 1 - path) : 0;
@@ -36,15 +74,30 @@ int replace_file(const char *path, const char *text, struct error *e)
 		error_errno(e, errno, "write the file", "its directory must be there and writable");
 		return error_target(e, "%s", path);
 	}
-	/* mkstemp() makes it the owner's alone, and the umask is not ours to change. */
-	if (fchmod(fd, 0644) || !write_all(fd, text)) {
-		error_errno(e, errno, "write the file", NULL);
+	if (dress(fd, old) || !write_all(fd, text)) {
+		failed(e, path);
 		close(fd);
 	} else if (close(fd) || rename(new, path)) {
-		error_errno(e, errno, "write the file", NULL);
+		failed(e, path);
 	} else {
 		return 0;
 	}
 	unlink(new);
-	return error_target(e, "%s", path);
+	return -1;
+}
+
+int replace_file(const char *path, const char *text, struct error *e)
+{
+	_cleanup_free_ char *target = realpath(path, NULL);
+	struct stat old;
+
+	if (!target) {
+		/* A symbolic link to nothing stays one: what it names is not made up here. */
+		if (errno != ENOENT || !lstat(path, &old))
+			return failed(e, path);
+		return replace(path, text, NULL, e);
+	}
+	if (stat(target, &old))
+		return failed(e, path);
+	return S_ISREG(old.st_mode) ? replace(target, text, &old, e) : write_into(target, text, e);
 }

@@ -6,7 +6,8 @@
 
 /*
  * @text as the file @path: a reader sees the old text or the new, never a part. The new file is made
- * beside it, under a hidden name that ends in no ".prom".
+ * beside it, under a hidden name that ends in no ".prom", with mode and owner of the old. A symbolic link
+ * is followed; what is no regular file, a device or a pipe, is written into.
  */
 int replace_file(const char *path, const char *text, struct error *e);
 
