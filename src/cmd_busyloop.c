@@ -4,6 +4,7 @@
 #include "busyloop.h"
 #include "command.h"
 #include "cut.h"
+#include "escape.h"
 #include "output.h"
 #include "source.h"
 #include "target.h"
@@ -147,8 +148,11 @@ static int get(struct context *ctx, struct state *s, struct selection *sel, stru
 		if (target_check_queues(&sel->items[i], e) < 0)
 			return -1;
 	collect_notes(sel, &notes);
-	for (size_t i = 0; i < notes.n && ctx->verbosity >= 0; i++)
-		fprintf(ctx->err, "vhostctl: %s\n", notes.items[i]);
+	for (size_t i = 0; i < notes.n && ctx->verbosity >= 0; i++) {
+		_cleanup_free_ char *safe = escape_text(notes.items[i], ctx->utf8);
+
+		fprintf(ctx->err, "vhostctl: %s\n", safe);
+	}
 	notes_free(&notes);
 	if (!o->all_queues)
 		source_hide_unused(s, sel);
