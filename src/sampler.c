@@ -281,7 +281,7 @@ static int read_state(struct sampler *s, struct state *state, struct error *e)
 		drop_threads(&sel, sel.items[i].vm);
 	}
 	if (ret == 0) {
-		state->source = s->snapshot ? "snapshot" : "owner";
+		state->source = s->snapshot ? "snapshot" : source_owner(&sel);
 		source_hide_unused(state, &sel);
 		state_cut(state, &sel);
 	}

@@ -20,13 +20,13 @@ int source_parse(const char *text, enum source *source, struct error *e)
 	return 0;
 }
 
-/* The one process that is asked for; 0 when there are several. */
+/* The one process that is asked for; 0 when there are several, or none. */
 static pid_t only_pid(const struct selection *sel)
 {
 	for (size_t i = 1; i < sel->n; i++)
 		if (sel->items[i].vm != sel->items[0].vm)
 			return 0;
-	return sel->items[0].vm->pid;
+	return sel->n ? sel->items[0].vm->pid : 0;
 }
 
 static bool serves_all(const struct snapshot *snap, const struct selection *sel)
@@ -37,14 +37,22 @@ static bool serves_all(const struct snapshot *snap, const struct selection *sel)
 	return true;
 }
 
+const char *source_owner(const struct selection *sel)
+{
+	for (size_t i = 0; i < sel->n; i++)
+		if (sel->items[i].device || sel->items[i].vm->n_devices)
+			return "owner";
+	return NULL;
+}
+
 int source_take(enum source want, struct state *s, const struct selection *sel,
 		struct snapshot *snap, struct error *e)
 {
 	*snap = (struct snapshot){ 0 };
-	if (want == SOURCE_OWNER || !sel->n) {
-		s->source = want == SOURCE_SNAPSHOT ? "snapshot" : "owner";
+	s->source = source_owner(sel);
+	if (want == SOURCE_OWNER || (want == SOURCE_AUTO && !sel->n))
 		return 0;
-	}
+	/* Asked for by name it is taken even for no VM: that it works, or not, is the answer. */
 	if (snapshot_take(only_pid(sel), snap, e) == 0) {
 		if (serves_all(snap, sel)) {
 			s->source = "snapshot";
@@ -54,10 +62,7 @@ int source_take(enum source want, struct state *s, const struct selection *sel,
 		error_set(e, STATUS_UNSUPPORTED, 0, "take a kernel snapshot",
 			  "this kernel tells no types of one of the devices' modules");
 	}
-	if (want == SOURCE_SNAPSHOT)
-		return -1;
-	s->source = "owner";
-	return 0;
+	return want == SOURCE_SNAPSHOT ? -1 : 0;
 }
 
 int source_merge(const struct snapshot *snap, struct vm *vm, bool ignored_too, struct error *e)

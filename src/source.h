@@ -20,6 +20,9 @@ int source_parse(const char *text, enum source *source, struct error *e);
 int source_take(enum source want, struct state *s, const struct selection *sel,
 		struct snapshot *snap, struct error *e);
 
+/* "owner", or NULL when nothing of @sel has a device that its owner could be asked about. */
+const char *source_owner(const struct selection *sel);
+
 /*
  * Fill @vm from the snapshot, after which it is still the process that was scanned. Busy-loop
  * timeouts of kinds that ignore them: only with @ignored_too.

@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# "source" tells who was asked, and a snapshot that was asked for by name is one, or the command fails.
+# shellcheck source=tests/unit/tap.sh
+. "${0%/*}/tap.sh"
+
+ns=source$$
+if [ "$(id -u)" != 0 ] || [ ! -w /dev/net/tun ] || ! ip netns add "$ns" 2>/dev/null; then
+	true
+	ok "the source of a VM without vhost devices # SKIP needs root, /dev/net/tun and ip netns"
+	done_testing
+fi
+trap 'ip netns del "$ns"' EXIT
+coproc VM { ip netns exec "$ns" tests/fixture/tap-vm.py --name source-test --tap source0; }
+read -r -u "${VM[0]}" _
+is "show: nobody was asked" "$("$VHOSTCTL" show source-test --source owner | jq -c .source)" null
+is "stat: nobody was asked" "$("$VHOSTCTL" stat source-test 0.1 1 --source owner | jq -c .source)" null
+exec {VM[1]}>&-
+"$VHOSTCTL" show --all --source snapshot >/dev/null 2>&1
+status=$?
+works=$("$VHOSTCTL" check | jq '[.checks[] | select(.name == "snapshot") | .ok] | any')
+[ "$works" = "$([ $status = 0 ] && echo true || echo false)" ]
+ok_if $? "a snapshot that was asked for is one, or the command fails" "snapshot works: $works, status $status"
+
+done_testing
