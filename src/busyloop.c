@@ -173,12 +173,12 @@ static int put_back(const struct vm *vm, const struct ops *done, struct owner_lo
 		if (ops.items[i].errnum)
 			ret = vhost_explain(&ops.items[i], &second);
 	if (ret < 0) {
+		_cleanup_free_ char *left = vhost_left(ops.items, ops.n);
 		size_t len = strlen(e->message);
 
 		e->status = STATUS_ROLLBACK;
 		snprintf(e->message + len, sizeof(e->message) - len,
-			 "; putting back %zu queue(s) already set failed too: %s", ops.n,
-			 second.message);
+			 "; putting back failed too: %s; left as set: %s", second.message, left);
 	}
 	free(ops.items);
 	return -1;

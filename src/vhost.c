@@ -211,3 +211,22 @@ unsigned int vhost_queue_count(enum device_kind kind)
 	/* VHOST_NET_VQ_MAX of drivers/vhost/net.c; vqs[2] of drivers/vhost/vsock.c */
 	return kind == DEVICE_NET || kind == DEVICE_VSOCK ? 2 : 0;
 }
+
+char *vhost_left(const struct vhost_op *ops, size_t n)
+{
+	char *all = xstrdup("");
+
+	for (size_t i = 0; i < n; i++) {
+		const struct device *d = ops[i].device;
+		char name[16], *longer;
+
+		if (ops[i].done && !ops[i].errnum)
+			continue;
+		queue_name(d->kind, ops[i].index, name);
+		longer = name[0] ? xasprintf("%s%s%s/%s", all, *all ? " " : "", d->id, name)
+				 : xasprintf("%s%s%s/%u", all, *all ? " " : "", d->id, ops[i].index);
+		free(all);
+		all = longer;
+	}
+	return all;
+}

@@ -17,10 +17,13 @@ int unmake_moves(struct session *s, const struct move *moves, size_t n, struct e
 	ret = ops_run(s, OWNER_THREAD_HELPER, &ops, &second);
 	if (ret == 0)
 		ret = ops_check(&ops, &second);
+	if (ret < 0) {
+		_cleanup_free_ char *left = vhost_left(ops.items, ops.n);
+
+		error_append(e, STATUS_ROLLBACK, "; putting back failed too: %s; left with the new worker: "
+			     "%s", second.message, left);
+	}
 	free(ops.items);
-	if (ret < 0)
-		error_append(e, STATUS_ROLLBACK, "; putting back the workers of %zu queue(s) failed too: %s",
-			     n, second.message);
 	return -1;
 }
 

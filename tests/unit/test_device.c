@@ -9,6 +9,7 @@
 #include "device.h"
 #include "feature_name.h"
 #include "util.h"
+#include "vhost.h"
 
 static void numbers(void **state)
 {
@@ -87,6 +88,23 @@ static void names(void **state)
 	assert_null(backend_feature_name(63));
 }
 
+/* What an error says of a roll-back that failed. */
+static void queues_that_are_left(void **state)
+{
+	const struct device net = { .id = "net0", .kind = DEVICE_NET };
+	const struct device scsi = { .id = "scsi0", .kind = DEVICE_SCSI };
+	const struct vhost_op ops[] = {
+		{ .device = &net, .index = 0, .done = true, .errnum = EBADF },
+		{ .device = &net, .index = 1, .done = true },
+		{ .device = &scsi, .index = 3 },
+	};
+	char *left = vhost_left(ops, 3);
+
+	(void)state;
+	assert_string_equal(left, "net0/rx scsi0/req1");
+	free(left);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -94,6 +112,7 @@ int main(void)
 		cmocka_unit_test(numbers_of_this_kernel),
 		cmocka_unit_test(borrow_checks_the_kind),
 		cmocka_unit_test(names),
+		cmocka_unit_test(queues_that_are_left),
 	};
 
 	return cmocka_run_group_tests_name("device", tests, NULL, NULL);
