@@ -15,7 +15,9 @@ coproc VM { ip netns exec "$ns" tests/fixture/tap-vm.py --name source-test --tap
 read -r -u "${VM[0]}" _
 is "show: nobody was asked" "$("$VHOSTCTL" show source-test --source owner | jq -c .source)" null
 is "stat: nobody was asked" "$("$VHOSTCTL" stat source-test 0.1 1 --source owner | jq -c .source)" null
-exec {VM[1]}>&-
+# Without a VM too.
+stdin=${VM[1]}
+exec {stdin}>&-
 "$VHOSTCTL" show --all --source snapshot >/dev/null 2>&1
 status=$?
 works=$("$VHOSTCTL" check | jq '[.checks[] | select(.name == "snapshot") | .ok] | any')
