@@ -98,7 +98,7 @@ fi
 
 # A signal that asks to end waits for the whole of a change, and then has its effect.
 if [ "$(id -u)" = 0 ] && ip tuntap add cli0 mode tap 2>/dev/null; then
-	strace -qq -o /dev/null -e trace=none -e inject=sendto:delay_enter=3s:when=1 "$VHOSTCTL" coalesce set dev cli0 9 \
+	strace -qq -o /dev/null -e trace=sendto -e inject=sendto:delay_enter=3s:when=1 "$VHOSTCTL" coalesce set dev cli0 9 \
 		>"$tmp/out" 2>"$tmp/err" &
 	tracer=$!
 	for _ in {1..50}; do pid=$(pgrep -P "$tracer" vhostctl) && break; sleep 0.02; done
