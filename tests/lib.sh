@@ -8,6 +8,7 @@
 #   expect_status N       expect_match out|err REGEX       expect_eq WHAT GOT WANT
 #   expect_json FILTER VALUE    what jq -c FILTER says of $out (VALUE in compact JSON)
 #   fail WORDS…           skip REASON…      at_exit CMD…    wait_for SECONDS CMD…
+#   slowness              of this machine, a factor for limits of time
 #   need_snapshot         skips in a build that has none; where it is built in it must work
 #
 # case_limit is how many seconds one test may take. T_ONLY=REGEX runs only the tests whose name matches.
@@ -85,6 +86,14 @@ wait_for() {
 		[ $SECONDS -lt $end ] || return 1
 		sleep 0.1
 	done
+}
+
+# How many times slower this machine is now than one that starts bash in 2 ms; at least 1. What would be an
+# absolute limit natively is multiplied by it under emulation.
+slowness() {
+	local start=$EPOCHREALTIME
+	for _ in {1..20}; do bash -c :; done
+	awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { f = (b - a) * 1000 / 20 / 2; print f > 1 ? f : 1 }'
 }
 
 # One test, in a process group of its own so that a limit can end it with its children.
