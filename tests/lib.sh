@@ -93,7 +93,7 @@ wait_for() {
 slowness() {
 	local start=$EPOCHREALTIME
 	for _ in {1..20}; do bash -c :; done
-	awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { f = (b - a) * 1000 / 20 / 2; print f > 1 ? f : 1 }'
+	awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { f = (b - a) * 1000 / 20 / 2; print (f > 1 ? f : 1) }'
 }
 
 # One test, in a process group of its own so that a limit can end it with its children.
