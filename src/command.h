@@ -40,7 +40,7 @@ struct command {
 	const char *details;	/* paragraphs of its help, or NULL */
 	int min_operands, max_operands;		/* max -1: any number */
 	bool changes;		/* it changes something: gets --dry-run */
-	bool whole;		/* what it changes is in several steps: a signal that asks to end comes after all */
+	bool whole;		/* it changes in several steps: a signal that asks to end comes after all */
 	const struct option_spec *options;	/* its own, or NULL */
 	size_t options_size;	/* of the struct that the table fills */
 	const struct command *const *sub;	/* sub-commands, NULL at the end; then no run */

@@ -22,7 +22,7 @@
 #define SLOW_CHILD_DEADLINE_MS 9000
 #define REST_MS 10		/* between two stops of one VM */
 #define IDLE_TRIES 20		/* a busy VM's threads are idle now and then */
-#define IDLE_WAIT_MS 5		/* longer each time, a second in all: a VM's own rhythm is not met each time */
+#define IDLE_WAIT_MS 5		/* longer each time, a second in all: no VM's rhythm */
 #define STACK_TRIES 2
 #define UNSEEN_TRIES 2		/* refusals by a tracer that is gone when it is looked for */
 

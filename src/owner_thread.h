@@ -22,7 +22,7 @@ bool owner_thread_has_seccomp(int proc_fd, pid_t tid);
 
 /* Who traces the thread: a pid; 0 or UNKNOWN (state.h): nobody, as far as can be seen from here. */
 int64_t owner_thread_tracer(int proc_fd, pid_t tid);
-/* Will that one let go in a moment? It is this program too, which holds a thread for less than a ms, or ended. */
+/* Will that one let go in a moment? It is this program too, which holds none for long, or has ended. */
 bool owner_tracer_passes(int64_t tracer);
 
 #endif

@@ -72,7 +72,10 @@ int policy_read(const char *path, struct policy *p, struct error *e);
 /* policy.json below @dir, then policy.d/ *.json in the order of their names; one must be there. */
 int policy_read_dir(const char *dir, struct policy *p, struct error *e);
 
-/* As JSON text with a newline at its end, to be freed; NULL when it could not be made: no memory, or a string that is no UTF-8. */
+/*
+ * As JSON text with a newline at its end, to be freed; NULL when it could not be made: no memory, or a string
+ * that is no UTF-8.
+ */
 char *policy_text(const struct policy *p, bool pretty);
 
 /*

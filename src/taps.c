@@ -197,7 +197,8 @@ int tap_visit_named(int netns_fd, const char *ifname, struct tap_visit *v, tap_a
 	/* The kernel would call a longer one out of range. */
 	if (strlen(ifname) >= IFNAMSIZ)
 		return error_set(e, STATUS_NOT_FOUND, ENODEV, operation,
-				 "there is no such interface: a name has at most %d characters", IFNAMSIZ - 1);
+				 "there is no such interface: a name has at most %d characters",
+				 IFNAMSIZ - 1);
 	if (enter(v, netns_fd, netns_inode(netns_fd), e) ||
 	    link_read(&v->ns, 0, ifname, &v->link, &v->facts, e))
 		return -1;

@@ -200,7 +200,8 @@ static char *command(const struct trial *t, size_t i, bool left)
 	for (size_t k = i + 1; k < t->n_undos; k++)
 		last &= t->undos[k].kind != u->kind || t->undos[k].fd != u->fd || in_earlier_list(t, k, left);
 	if (!last)
-		return xasprintf("vhostctl -q worker attach %d/fd%d/%s %u", (int)t->pid, u->fd, queues, u->value);
+		return xasprintf("vhostctl -q worker attach %d/fd%d/%s %u", (int)t->pid, u->fd, queues,
+				 u->value);
 	return xasprintf("vhostctl -q worker attach %d/fd%d/%s %u && vhostctl -q worker free --idle %d/fd%d",
 			 (int)t->pid, u->fd, queues, u->value, (int)t->pid, u->fd);
 }

@@ -34,6 +34,7 @@ part_scan() {
 part_tidy() {
 	need clang-tidy clang-tidy || return
 	local flags
+	"$MAKE" -s --no-print-directory all || return # the snapshot's header is made by it
 	read -ra flags < <("$MAKE" -s --no-print-directory print-flags)
 	find src -name '*.c' -not -name '*.bpf.c' | sort | tr '\n' '\0' |
 		xargs -0 -P "$JOBS" -I{} clang-tidy --quiet --config-file=src/.clang-tidy {} -- "${flags[@]}" 2>&1 |
