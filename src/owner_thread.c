@@ -54,7 +54,8 @@ bool owner_idle_syscall(long nr)
 
 /*
  * A vCPU's thread has run in the guest, or has a name that says so: "CPU 3/KVM" is QEMU's
- * (debug-threads=on, as libvirt has it), "fc_vcpu 3" Firecracker's, "vcpu3" Cloud Hypervisor's, "crosvm_vcpu3" crosvm's.
+ * (debug-threads=on, as libvirt has it), "fc_vcpu 3" Firecracker's, "vcpu3" Cloud Hypervisor's,
+ * "crosvm_vcpu3" crosvm's.
  */
 static bool is_vcpu(const struct proc_stat *st)
 {

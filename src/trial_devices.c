@@ -147,8 +147,8 @@ static int drop(struct trial *t, int fd, enum trial_verdict verdict, struct erro
 	if (verdict == TRIAL_CLOSED)
 		return 0;
 	error_set(e, STATUS_FAILED, 0, NULL,
-		  "fd%d may be another device than the one that was set, for the VM has closed one meanwhile; "
-		  "it was left alone", fd);
+		  "fd%d may be another device than the one that was set, for the VM has closed one "
+		  "meanwhile; it was left alone", fd);
 	return 1;
 }
 
