@@ -283,7 +283,7 @@ test_a_device_with_1026_queues() {
 
 # Every VM has its devices and threads of its own, before, while and after others come and go.
 test_many_devices_while_others_come_and_go() {
-	local n=${SNAP_VMS:-50} churners=${SNAP_CHURNERS:-4} i first before
+	local n=${SNAP_VMS:-50} churners=${SNAP_CHURNERS:-2} i first before
 	mkfifo "$t_dir/hold"
 	exec 9<>"$t_dir/hold"
 	for ((i = 0; i < n; i++)); do
@@ -291,7 +291,7 @@ test_many_devices_while_others_come_and_go() {
 	done
 	at_exit end_jobs
 	wait_for 100 all_there "$n" || fail "$(wc -l <"$t_dir/many") of $n are there"
-	# Several, for closing is mostly waiting (for RCU).
+	# More than one, for closing is mostly waiting (for RCU).
 	for ((i = 0; i < churners; i++)); do
 		"$BUILD/tests/churn" "$t_dir/cycles$i" &
 		at_exit kill $!
