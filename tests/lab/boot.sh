@@ -89,17 +89,23 @@ exec {open_end}<> <(:)
 with_lock boot # two cores carry one lab
 started=$EPOCHREALTIME
 share=security_model=none,multidevs=remap
-timeout --foreground -k 5 "${LAB_TIMEOUT:-$total}" qemu-system-x86_64 \
-	-machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m "${LAB_MEM:-3072}" \
-	-kernel "$dir/vmlinuz" -initrd "$initramfs" -append "console=ttyS0 panic=-1 mitigations=off log_buf_len=4M" \
-	-nodefaults -nographic -no-reboot -serial file:"$out/console.log" \
-	-virtfs local,path=/,mount_tag=labroot,readonly=on,$share \
-	-virtfs local,path="$out",mount_tag=labout,$share \
-	-device virtio-serial-pci -chardev stdio,id=out -device virtserialport,chardev=out,name=out \
-	-device virtio-rng-pci <&"$open_end" &
-qemu=$!
-wait "$qemu" || true # the status file, not QEMU's exit, says how it went
-qemu=''
+# A kernel that dies before it is up has met the emulation and none of ours: it gets a second boot, and that is said.
+for try in 1 2; do
+	timeout --foreground -k 5 "${LAB_TIMEOUT:-$total}" qemu-system-x86_64 \
+		-machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m "${LAB_MEM:-3072}" \
+		-kernel "$dir/vmlinuz" -initrd "$initramfs" -append "console=ttyS0 panic=-1 mitigations=off log_buf_len=4M" \
+		-nodefaults -nographic -no-reboot -serial file:"$out/console.log" \
+		-virtfs local,path=/,mount_tag=labroot,readonly=on,$share \
+		-virtfs local,path="$out",mount_tag=labout,$share \
+		-device virtio-serial-pci -chardev stdio,id=out -device virtserialport,chardev=out,name=out \
+		-device virtio-rng-pci <&"$open_end" &
+	qemu=$!
+	wait "$qemu" || true # the status file, not QEMU's exit, says how it went
+	qemu=''
+	if [ -s "$out/up" ] || [ "$try" = 2 ]; then break; fi
+	echo "# lab $kernel: the kernel died before it was up; booted once more. It had said:" >&2
+	tail -n 5 "$out/console.log" | tr -d '\r' | sed 's/^/# /' >&2
+done
 took=$(awk -v a="$started" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
 echo "# lab $kernel ($LAB_RELEASE): up after $(cat "$out/up" 2>/dev/null || echo ?) s, over after $took s" >&2
 
