@@ -89,8 +89,8 @@ exec {open_end}<> <(:)
 with_lock boot # two cores carry one lab
 started=$EPOCHREALTIME
 share=security_model=none,multidevs=remap
-# A kernel that dies before it is up has met the emulation and none of ours: it gets a second boot, and that is said.
-for try in 1 2; do
+# A kernel that dies before it is up has met the emulation and none of ours: it is booted again, and that is said.
+for try in 1 2 3 4; do
 	timeout --foreground -k 5 "${LAB_TIMEOUT:-$total}" qemu-system-x86_64 \
 		-machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m "${LAB_MEM:-3072}" \
 		-kernel "$dir/vmlinuz" -initrd "$initramfs" -append "console=ttyS0 panic=-1 mitigations=off log_buf_len=4M" \
@@ -102,8 +102,8 @@ for try in 1 2; do
 	qemu=$!
 	wait "$qemu" || true # the status file, not QEMU's exit, says how it went
 	qemu=''
-	if [ -s "$out/up" ] || [ "$try" = 2 ]; then break; fi
-	echo "# lab $kernel: the kernel died before it was up; booted once more. It had said:" >&2
+	if [ -s "$out/up" ] || [ "$try" = 4 ]; then break; fi
+	echo "# lab $kernel: the kernel died before it was up; booted again. It had said:" >&2
 	tail -n 5 "$out/console.log" | tr -d '\r' | sed 's/^/# /' >&2
 done
 took=$(awk -v a="$started" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
