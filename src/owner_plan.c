@@ -82,11 +82,9 @@ static bool is_frozen(int proc_fd)
 	return false;
 }
 
-/* Whoever traces it and does not let go within a second. */
-static int64_t lasting_tracer(int proc_fd, pid_t pid)
+/* Of @tracer and who may follow: whoever does not let go within a second. */
+static int64_t lasting_tracer(int proc_fd, pid_t pid, int64_t tracer)
 {
-	int64_t tracer = owner_thread_tracer(proc_fd, pid);
-
 	for (int tries = 0; tracer > 0 && tries < TRACER_TRIES && owner_tracer_passes(tracer); tries++) {
 		sleep_ms(TRACER_WAIT_MS);
 		tracer = owner_thread_tracer(proc_fd, pid);
@@ -106,7 +104,8 @@ int owner_plan_check(int proc_fd, pid_t pid, enum owner_thread rule, struct erro
 	    proc_read_stat(proc_fd, "stat", &st) < 0)
 		return error_set(e, STATUS_NOT_FOUND, errno, operation,
 				 "process %d is gone; it ended meanwhile", pid);
-	tracer = lasting_tracer(proc_fd, pid);
+	tracer = lasting_tracer(proc_fd, pid,
+				proc_field_number(status.data, status.len, "TracerPid", 10));
 	if (tracer > 0)
 		return error_set(e, STATUS_DENIED, EPERM, operation,
 				 "process %lld (a debugger or tracer) is attached to it; end that first",
