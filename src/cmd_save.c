@@ -98,8 +98,7 @@ static int find(struct context *ctx, struct state *s, struct selection *sel, str
 		return target_find((const char *const *)ctx->argv, (size_t)ctx->argc, s, sel, e);
 	}
 	/* A policy of some of them would pass for one of all. */
-	if (!ctx->argc && scan_failed(&all)) {
-		*e = *scan_failed(&all);
+	if (!ctx->argc && scan_check(&all, e)) {
 		state_free(&all);
 		return -1;
 	}

@@ -88,10 +88,8 @@ static int find_all(struct policy_run *run, struct error *e)
 	int ret = target_find(NULL, 0, &run->state, &sel, e);
 
 	/* Whole or not at all: those that could not be looked into may be meant, too. */
-	if (ret == 0 && scan_failed(&run->state)) {
-		*e = *scan_failed(&run->state);
-		ret = -1;
-	}
+	if (ret == 0)
+		ret = scan_check(&run->state, e);
 	for (size_t i = 0; ret == 0 && i < sel.n; i++)
 		if (policy_matches(run->policy, sel.items[i].vm))
 			add_vm(run, sel.items[i].vm);

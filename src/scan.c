@@ -340,6 +340,15 @@ const struct error *scan_failed(const struct state *s)
 	return look_error(s, STATUS_FAILED);
 }
 
+int scan_check(const struct state *s, struct error *e)
+{
+	const struct error *failed = scan_failed(s);
+
+	if (failed)
+		*e = *failed;
+	return failed ? -1 : 0;
+}
+
 static bool begins_with(const char *text, const char *name, bool any_case)
 {
 	size_t len = name ? strlen(name) : 0;

@@ -37,6 +37,8 @@ void scan_kernel(struct state *s);
 const struct error *scan_denied(const struct state *s);
 /* The same of some that could not be, for want of descriptors or memory. */
 const struct error *scan_failed(const struct state *s);
+/* -1 with that error as @e, for who cannot do with a part. */
+int scan_check(const struct state *s, struct error *e);
 
 /*
  * A process whose command line names it @text, or a beginning of @text that a slash follows, and

@@ -73,10 +73,8 @@ static int no_vm(struct error *e, const struct state *s, const char *text)
 	pid_t denied = scan_denied(s) ? scan_find_denied(text) : 0;
 	struct target_words names = { .len = 0 };
 
-	if (scan_failed(s)) {
-		*e = *scan_failed(s);
+	if (scan_check(s, e))
 		return error_target(e, "%s", text);
-	}
 	if (denied) {
 		error_set(e, STATUS_DENIED, EACCES, "find the VM",
 			  "process %d, which goes by this name, could not be read; it takes root with "
@@ -206,10 +204,8 @@ int target_scan(const char *const *texts, size_t n, struct state *s, struct erro
 	if (scan_host(s, e))
 		return -1;
 	/* That there is none cannot be said then. */
-	if (!n && !s->n_vms && scan_failed(s)) {
-		*e = *scan_failed(s);
+	if (!n && !s->n_vms && scan_check(s, e))
 		return -1;
-	}
 	scan_pids(texts, n, s, &by_pid);
 	return 0;
 }
