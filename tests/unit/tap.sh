@@ -34,6 +34,14 @@ is() {
 	ok "$1" "got:      $2" "expected: $3"
 }
 
+# need_netns NETNS NAME: makes it, to be deleted by the caller; or that is the end, and the one test NAME is skipped
+need_netns() {
+	[ "$(id -u)" != 0 ] || [ ! -w /dev/net/tun ] || ! ip netns add "$1" 2>/dev/null || return 0
+	true
+	ok "$2 # SKIP needs root, /dev/net/tun and ip netns"
+	done_testing
+}
+
 done_testing() {
 	echo "1..$TAP_COUNT"
 	exit "$TAP_FAILED"

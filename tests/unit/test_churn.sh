@@ -6,11 +6,7 @@
 . "${0%/*}/tap.sh"
 
 ns=churn$$
-if [ "$(id -u)" != 0 ] || [ ! -w /dev/net/tun ] || ! ip netns add "$ns" 2>/dev/null; then
-	true
-	ok "the monitor under churn # SKIP needs root, /dev/net/tun and ip netns"
-	done_testing
-fi
+need_netns "$ns" "the monitor under churn"
 trap 'ip netns del "$ns"' EXIT
 out=$(/usr/bin/python3 tests/fixture/vm-churn.py "$VHOSTCTL" tests/fixture/tap-vm.py "${MONITOR_MINUTES:-0.4}" "$ns" 2>&1)
 is "each lasting change is told once" "$(jq -c .wrong <<<"$out")" '[]'

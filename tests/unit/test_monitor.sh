@@ -5,11 +5,7 @@
 . "${0%/*}/tap.sh"
 
 ns=monitor$$
-if [ "$(id -u)" != 0 ] || [ ! -w /dev/net/tun ] || ! ip netns add "$ns" 2>/dev/null; then
-	true
-	ok "the monitor # SKIP needs root, /dev/net/tun and ip netns"
-	done_testing
-fi
+need_netns "$ns" "the monitor"
 tmp=$(mktemp -d)
 mkfifo "$tmp/stdin"
 sleep 1000 >"$tmp/stdin" &

@@ -5,11 +5,7 @@
 . "${0%/*}/tap.sh"
 
 ns=source$$
-if [ "$(id -u)" != 0 ] || [ ! -w /dev/net/tun ] || ! ip netns add "$ns" 2>/dev/null; then
-	true
-	ok "the source of a VM without vhost devices # SKIP needs root, /dev/net/tun and ip netns"
-	done_testing
-fi
+need_netns "$ns" "the source of a VM without vhost devices"
 trap 'ip netns del "$ns"' EXIT
 coproc VM { ip netns exec "$ns" tests/fixture/tap-vm.py --name source-test --tap source0; }
 read -r -u "${VM[0]}" _

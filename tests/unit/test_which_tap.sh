@@ -5,11 +5,7 @@
 . "${0%/*}/tap.sh"
 
 ns=which$$
-if [ "$(id -u)" != 0 ] || [ ! -w /dev/net/tun ] || ! ip netns add "$ns" 2>/dev/null; then
-	true
-	ok "which tap is meant # SKIP needs root, /dev/net/tun and ip netns"
-	done_testing
-fi
+need_netns "$ns" "which tap is meant"
 tmp=$(mktemp -d)
 end() {
 	kill "$vm"
