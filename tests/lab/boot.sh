@@ -75,6 +75,9 @@ if [ "$kernel" = host ]; then
 	exit
 fi
 
+found=$("$here/qemu.sh")
+mapfile -t emulator <<<"$found" # the program, its firmware's directory
+emulator=("${emulator[0]}" ${emulator[1]:+-L "${emulator[1]}"})
 dir=$("$here/fetch.sh" "$kernel")
 LAB_RELEASE=$(<"$dir/release")
 # 6.1 has virtio_pci as a module, the others have it built in.
@@ -89,23 +92,17 @@ exec {open_end}<> <(:)
 with_lock boot # two cores carry one lab
 started=$EPOCHREALTIME
 share=security_model=none,multidevs=remap
-# A kernel that dies before it is up has met the emulation and none of ours: it is booted again, and that is said.
-for try in 1 2 3 4; do
-	timeout --foreground -k 5 "${LAB_TIMEOUT:-$total}" qemu-system-x86_64 \
-		-machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m "${LAB_MEM:-3072}" \
-		-kernel "$dir/vmlinuz" -initrd "$initramfs" -append "console=ttyS0 panic=-1 mitigations=off log_buf_len=4M" \
-		-nodefaults -nographic -no-reboot -serial file:"$out/console.log" \
-		-virtfs local,path=/,mount_tag=labroot,readonly=on,$share \
-		-virtfs local,path="$out",mount_tag=labout,$share \
-		-device virtio-serial-pci -chardev stdio,id=out -device virtserialport,chardev=out,name=out \
-		-device virtio-rng-pci <&"$open_end" &
-	qemu=$!
-	wait "$qemu" || true # the status file, not QEMU's exit, says how it went
-	qemu=''
-	if [ -s "$out/up" ] || [ "$try" = 4 ]; then break; fi
-	echo "# lab $kernel: the kernel died before it was up; booted again. It had said:" >&2
-	tail -n 5 "$out/console.log" | tr -d '\r' | sed 's/^/# /' >&2
-done
+timeout --foreground -k 5 "${LAB_TIMEOUT:-$total}" "${emulator[@]}" \
+	-machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m "${LAB_MEM:-3072}" \
+	-kernel "$dir/vmlinuz" -initrd "$initramfs" -append "console=ttyS0 panic=-1 mitigations=off log_buf_len=4M" \
+	-nodefaults -nographic -no-reboot -serial file:"$out/console.log" \
+	-virtfs local,path=/,mount_tag=labroot,readonly=on,$share \
+	-virtfs local,path="$out",mount_tag=labout,$share \
+	-device virtio-serial-pci -chardev stdio,id=out -device virtserialport,chardev=out,name=out \
+	-device virtio-rng-pci <&"$open_end" &
+qemu=$!
+wait "$qemu" || true # the status file, not QEMU's exit, says how it went
+qemu=''
 took=$(awk -v a="$started" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
 echo "# lab $kernel ($LAB_RELEASE): up after $(cat "$out/up" 2>/dev/null || echo ?) s, over after $took s" >&2
 

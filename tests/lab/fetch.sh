@@ -7,6 +7,8 @@
 set -euo pipefail
 # shellcheck source=tests/lab/cache.sh
 . "$(dirname "$0")/cache.sh"
+# shellcheck source=tests/lab/apt.sh
+. "$(dirname "$0")/apt.sh"
 
 refresh=
 if [ "${1:-}" = --refresh ]; then refresh=1; shift; fi
@@ -19,59 +21,9 @@ case $kernel in
 7.3) suites=(trixie-backports) ;;
 *) echo "fetch: no kernel $kernel here: 6.1 6.12 6.18 7.3" >&2; exit 2 ;;
 esac
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 say() { echo "fetch $kernel: $*" >&2; }
 die() { say "$*"; exit 1; }
-
-# "URI SUITE" of every binary source this machine uses, from both formats of sources files.
-machine_sources() {
-	local f
-	for f in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
-		[ -f "$f" ] && sed -nE 's/^[[:space:]]*deb[[:space:]]+(\[[^]]*\][[:space:]]+)?([^[:space:]]+)[[:space:]]+([^[:space:]]+).*/\2 \3/p' "$f"
-	done
-	for f in /etc/apt/sources.list.d/*.sources; do
-		[ -f "$f" ] && awk 'BEGIN { RS = ""; FS = "\n" } {
-			uris = suites = types = ""; on = 1; field = ""
-			for (i = 1; i <= NF; i++) {
-				line = $i
-				if (line ~ /^#/) continue
-				if (line ~ /^[ \t]/) { v = line } else {
-					field = tolower(substr(line, 1, index(line, ":") - 1))
-					v = substr(line, index(line, ":") + 1)
-				}
-				if (field == "uris") uris = uris " " v
-				if (field == "suites") suites = suites " " v
-				if (field == "types") types = types " " v
-				if (field == "enabled" && tolower(v) ~ /no|false|off|0/) on = 0
-			}
-			if (!on || types !~ /deb( |$)/) next
-			n = split(uris, u, " "); m = split(suites, s, " ")
-			for (i = 1; i <= n; i++) for (j = 1; j <= m; j++) print u[i], s[j]
-		}' "$f"
-	done
-	return 0
-}
-
-# The mirror that carries this machine's own Debian release carries the others too.
-uri_for() {
-	local code
-	# shellcheck source=/dev/null
-	code=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
-	case $1 in
-	*-security) machine_sources | awk '$2 ~ /-security$/ { print $1; exit }' ;;
-	*) machine_sources | awk -v c="$code" '$1 ~ /^(https?|mirror|file|ftp|tor)/ && ($2 == c || $2 == "stable") { print $1; exit }' ;;
-	esac
-}
-
-apt_private() {
-	local tool=$1
-	shift
-	"$tool" -qq -o Dir::Etc::sourcelist="$apt/sources.list" -o Dir::Etc::sourceparts="$apt/none" \
-		-o Dir::Etc::preferences="$apt/none/none" -o Dir::Etc::preferencesparts="$apt/none" \
-		-o Dir::State::lists="$apt/lists" -o Dir::State::status=/dev/null -o Dir::Cache="$apt/cache" \
-		-o APT::Architecture=amd64 -o APT::Sandbox::User="$(id -un)" -o Acquire::Retries=3 "$@"
-}
 
 # The packages of the newest patch level: a kernel with its modules, or since 7.x in three parts.
 # The regular expression leaves out -unsigned, cloud, rt and debug flavours.
@@ -116,17 +68,8 @@ rm -rf "$LAB_CACHE/.fetch-$kernel-"* # of one that was killed: we hold the lock
 work=$(mktemp -d "$LAB_CACHE/.fetch-$kernel-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM HUP
-apt=$work/apt
-mkdir -p "$apt/none" "$apt/lists/partial" "$apt/cache/archives/partial" "$work/tree" "$work/deb"
-for s in "${suites[@]}"; do
-	uri=$(uri_for "$s")
-	if [ -n "$uri" ]; then
-		echo "deb [signed-by=$keyring] $uri $s main"
-	else
-		case $s in *-security) ;; *) die "no Debian mirror in this machine's apt sources" ;; esac
-	fi
-done >"$apt/sources.list"
-apt_private apt-get -o APT::Update::Error-Mode=any update >&2 || die "the mirror's package lists could not be fetched"
+mkdir -p "$work/tree" "$work/deb"
+apt_private_setup "$work/apt" "${suites[@]}" || die "the mirror's package lists could not be fetched"
 read -ra packages <<<"$(find_packages)"
 if [ ${#packages[@]} -eq 0 ]; then
 	say "the mirror has no kernel $kernel in ${suites[*]}"
