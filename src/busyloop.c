@@ -161,6 +161,7 @@ static int put_back(const struct vm *vm, const struct ops *done, struct owner_lo
 	struct ops ops = { 0 };
 	int ret = 0;
 
+	owner_be_patient();
 	for (size_t i = done->n; i >= 3; i -= 3) {
 		const struct vhost_op *triple = &done->items[i - 3];
 

@@ -22,11 +22,19 @@
 #define SLOW_CHILD_DEADLINE_MS 9000
 #define REST_MS 10		/* between two stops of one VM */
 #define IDLE_TRIES 20		/* a busy VM's threads are idle now and then */
+#define PATIENT_TRIES 110	/* ten seconds */
 #define IDLE_WAIT_MS 5		/* longer each time, a second in all: no VM's rhythm */
+#define IDLE_WAIT_MAX_MS 100
 #define STACK_TRIES 2
 #define UNSEEN_TRIES 2		/* refusals by a tracer that is gone when it is looked for */
 
 static const char *const operation = "run a call in the VM's context";
+static int idle_tries = IDLE_TRIES;
+
+void owner_be_patient(void)
+{
+	idle_tries = PATIENT_TRIES;
+}
 
 /* In words, for those who have to do something about it. */
 static int explain(const struct owner_shared *s, pid_t pid, struct error *e)
@@ -138,7 +146,7 @@ static int run_batch(struct owner_plan *plan, enum owner_thread rule, struct own
 	int denials = 0;
 
 	shared->outcome = OUTCOME_NONE;
-	for (int tries = 0; tries < IDLE_TRIES; tries++) {
+	for (int tries = 0; tries < idle_tries; tries++) {
 		struct owner_candidate threads[OWNER_THREADS_MAX];
 		int n = owner_threads(plan->proc_fd, plan->pid, rule, threads, e);
 
@@ -161,7 +169,8 @@ static int run_batch(struct owner_plan *plan, enum owner_thread rule, struct own
 			break;
 		if (shared->outcome == OUTCOME_STACK && plan_again(plan, e) < 0)
 			return -1;
-		sleep_ms(IDLE_WAIT_MS * (tries + 1));
+		sleep_ms(tries < IDLE_WAIT_MAX_MS / IDLE_WAIT_MS ? IDLE_WAIT_MS * (tries + 1) :
+								   IDLE_WAIT_MAX_MS);
 	}
 	if (shared->outcome != OUTCOME_NONE)
 		return explain(shared, plan->pid, e);

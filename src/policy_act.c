@@ -72,6 +72,7 @@ static int undo_all(struct policy_run *run, struct error *e)
 {
 	bool whole = e->status != STATUS_ROLLBACK;
 
+	owner_be_patient();
 	for (size_t i = run->n_steps; i > 0; i--)
 		undo_step(run, &run->steps[i - 1]);
 	/* Whatever it was: amid the steps a failure is one, told apart from those of checks before them. */

@@ -126,9 +126,12 @@ static int left(const struct trial *t, const struct error *why, struct error *e)
 int trial_put_back(struct trial *t, struct error *e)
 {
 	struct error own = ERROR_INIT;
-	int looked = trial_check_devices(t, true, &own);
-	bool failed = looked && !is_gone(t);
+	int looked;
+	bool failed;
 
+	owner_be_patient();
+	looked = trial_check_devices(t, true, &own);
+	failed = looked && !is_gone(t);
 	if (failed)
 		left(t, &own, e);
 	/* The VM takes its devices with it, but not each tap. */

@@ -193,6 +193,7 @@ int uncreate_workers(struct session *s, const struct created *made, struct error
 {
 	struct error second = ERROR_INIT;
 
+	owner_be_patient();
 	if (made->n && !session_is_gone(s) && free_created(s, made, &second) < 0)
 		error_append(e, STATUS_ROLLBACK, "; freeing the %zu worker(s) made for it failed too: %s",
 			     made->n, second.message);

@@ -12,6 +12,7 @@ int unmake_moves(struct session *s, const struct move *moves, size_t n, struct e
 
 	if (!n || session_is_gone(s))
 		return -1;
+	owner_be_patient();
 	for (size_t i = n; i > 0; i--)
 		ops_add(&ops, s, VHOST_WORKER_ATTACH, moves[i - 1].queue, moves[i - 1].from, false);
 	ret = ops_run(s, OWNER_THREAD_HELPER, &ops, &second);
@@ -40,6 +41,7 @@ static int put_back(struct session *s, const struct move *moves, size_t n, struc
 
 	if (session_is_gone(s))
 		return -1;
+	owner_be_patient();
 	for (size_t i = 0; i < n; i++)
 		ops_add(&ops, s, VHOST_WORKER_GET, moves[i].queue, 0, false);
 	if (ops_run(s, OWNER_THREAD_ANY, &ops, &second) < 0) {

@@ -24,7 +24,10 @@ if [ "${1:-}" = --lab ]; then
 fi
 
 names() { for p in "$@"; do basename "$p" .sh; done | paste -sd ' '; }
-tally() { awk -v label="$1" -v expect="$2" -v counts="$work/counts-$1" -v failures="$work/failures" -f "$top/tests/tally.awk"; }
+# Debian's awk reads ahead unless told not to, and would show nothing for minutes.
+unread=()
+if awk -W version 2>&1 </dev/null | grep -q mawk; then unread=(-W interactive); fi
+tally() { awk "${unread[@]}" -v label="$1" -v expect="$2" -v counts="$work/counts-$1" -v failures="$work/failures" -f "$top/tests/tally.awk"; }
 
 run_unit() {
 	local p rc

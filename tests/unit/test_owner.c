@@ -82,6 +82,15 @@ static void spin(void)
 		__asm__ volatile("pause");
 }
 
+/* Busy for longer than a new setting waits. */
+static void spin_a_while(void)
+{
+	time_t end = time(NULL) + 4;
+
+	while (time(NULL) < end)
+		__asm__ volatile("pause");
+}
+
 /* Waits in ppoll with a mask of its own, or in read where only that is allowed. */
 static void live(const struct subject *s, bool only_read)
 {
@@ -414,6 +423,22 @@ static void needs_an_idle_thread(void **state)
 	end(&s);
 }
 
+/* Last of all: it holds until the program ends. */
+static void is_patient_when_told(void **state)
+{
+	struct subject s = start(spin_a_while);
+	struct owner_call c = get_call(&s);
+	struct error e;
+
+	(void)state;
+	assert_int_equal(run(&s, OWNER_THREAD_ANY, &c, &e), STATUS_FAILED);
+	owner_be_patient();
+	assert_int_equal(run(&s, OWNER_THREAD_ANY, &c, &e), STATUS_OK);
+	assert_int_equal(c.result, -ENOTTY);
+	assert_alive(&s);
+	end(&s);
+}
+
 static void knows_when_it_is_gone(void **state)
 {
 	struct subject s = start(NULL);
@@ -468,6 +493,7 @@ int main(void)
 		cmocka_unit_test(needs_an_idle_thread),
 		cmocka_unit_test(knows_when_it_is_gone),
 		cmocka_unit_test(needs_rights),
+		cmocka_unit_test(is_patient_when_told),
 	};
 
 	return cmocka_run_group_tests_name("owner", tests, NULL, NULL);
