@@ -11,6 +11,7 @@
 #   CASES="tests/cases/…"   the scripts of check-lab, all by default
 #   N=2000              kills on victims of check-kill
 #   ROUNDS=500 KILLS=300   of check-worker
+#   VMS=200 CHURNERS=16    of check-snapshot
 #   DEPS=no             install no packages for a check; take what is there
 #   V=1                 whole commands instead of one short line each
 # `make help` lists the targets.

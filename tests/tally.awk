@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Reads the output of test programs between "# begin NAME" and "# end NAME STATUS" (TAP, with any number of
-# plans), shows it under a label, and writes "passed failed skipped" and what failed to files:
+# Reads the output of test programs between "# begin NAME" and "# end NAME STATUS [SECONDS]" (TAP, with any
+# number of plans), shows it under a label, and writes "passed failed skipped" and what failed to files:
 #   awk -v label=7.3 -v expect="a b" -v counts=FILE -v failures=FILE -f tests/tally.awk
 # A program that never begins, does not end, or does not keep its plan, is a failure of its own.
 function show(line) { print "[" label "] " line; fflush() }
@@ -20,7 +20,11 @@ BEGIN { split(expect, names, " "); for (i in names) missing[names[i]] }
 	delete missing[name]
 	next
 }
-/^# end / && $3 == name { finish($4 == 0 ? "" : " exit status " $4); next }
+/^# end / && $3 == name {
+	if ($5 != "") show("# " name " took " $5 " s")
+	finish($4 == 0 ? "" : " exit status " $4)
+	next
+}
 name == "" { if ($0 != "") show($0); next }
 /^[ \t]*1\.\.[0-9]+/ { has_plan = 1; sub(/^[ \t]*1\.\./, ""); plan += $1; if (/# *[Ss][Kk][Ii][Pp]/ && $1 == 0) { skipped++; show(name ": " $0) } next }
 /^not ok/ { seen++; bad++; sub(/^not ok *[0-9]* *(- *)?/, ""); failure(name ": " $0); next }

@@ -149,6 +149,12 @@ check-worker: all fixtures ## workers dealt out ROUNDS=500 times and KILLS=300 t
 		tests/run.sh --lab "$(or $(KERNEL),6.12 6.18 7.3)" tests/cases/31-worker-load.sh
 .PHONY: check-worker
 
+check-snapshot: all fixtures ## VMS=200 VMs looked at while devices are opened and closed, on KERNEL="6.1 6.12 6.18 7.3"
+	@T_ONLY=many_devices SNAP_VMS=$(or $(VMS),200) SNAP_CHURNERS=$(or $(CHURNERS),16) SNAP_LIMIT=800 \
+		LAB_PASS='T_ONLY SNAP_VMS SNAP_CHURNERS SNAP_LIMIT' BUILD='$(BUILD)' \
+		tests/run.sh --lab "$(or $(KERNEL),6.1 6.12 6.18 7.3)" tests/cases/50-snapshot.sh
+.PHONY: check-snapshot
+
 # At full speed on this machine's own kernel, without vhost: what AVX-512 and fast CPUs bring.
 check-kill-native: fixtures $(BUILD)/tests/poke ## the kill test of the owner context on this kernel, N=2000
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/killpoints KILLPOINTS=1 $(BUILD)/killpoints/tests/poke

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The kernel snapshot against what is known otherwise: the owner's reading, threads that wake, fds, interfaces.
-# SNAP_VMS, SNAP_CHURN (readings), SNAP_CHURNERS and WORKER_TOOL (a program with the worker command) can be set
-# from outside.
+# SNAP_VMS, SNAP_CHURN (readings), SNAP_CHURNERS, SNAP_LIMIT (s a case) and WORKER_TOOL (a program with the worker
+# command) can be set from outside.
 # timeout: 900
 # shellcheck disable=SC2317,SC2034 # run_cases calls the tests; lib.sh uses what they set
 . "$TOP/tests/lib.sh"
@@ -11,7 +11,7 @@ if has_no_snapshot; then
 	exit 0
 fi
 . "$TOP/tests/fixture/qemu.sh"
-case_limit=150
+case_limit=${SNAP_LIMIT:-150}
 
 vmm=$BUILD/tests/vmm
 net='.vms[0].devices[] | select(.kind == "net")'
@@ -283,7 +283,7 @@ test_a_device_with_1026_queues() {
 
 # Every VM has its devices and threads of its own, before, while and after others come and go.
 test_many_devices_while_others_come_and_go() {
-	local n=${SNAP_VMS:-50} churners=${SNAP_CHURNERS:-2} i first before
+	local n=${SNAP_VMS:-50} churners=${SNAP_CHURNERS:-8} i first before
 	mkfifo "$t_dir/hold"
 	exec 9<>"$t_dir/hold"
 	for ((i = 0; i < n; i++)); do
@@ -291,7 +291,9 @@ test_many_devices_while_others_come_and_go() {
 	done
 	at_exit end_jobs
 	wait_for 100 all_there "$n" || fail "$(wc -l <"$t_dir/many") of $n are there"
-	# More than one, for closing is mostly waiting (for RCU).
+	# Closing is mostly waiting for RCU: so several, and no longer than needed.
+	echo 1 >/sys/kernel/rcu_expedited
+	at_exit eval 'echo 0 >/sys/kernel/rcu_expedited'
 	for ((i = 0; i < churners; i++)); do
 		"$BUILD/tests/churn" "$t_dir/cycles$i" &
 		at_exit kill $!

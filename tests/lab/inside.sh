@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Runs on the kernel under test (in the lab, or on a host): $LAB_OUT/command as it is, else each script of
-# $LAB_OUT/scripts as "# begin NAME", its TAP, "# end NAME STATUS"; then one case on the kernel's own log.
+# $LAB_OUT/scripts as "# begin NAME", its TAP, "# end NAME STATUS SECONDS"; then one case on the kernel's own log.
 set -uo pipefail
 # shellcheck source=tests/lab/modules.sh
 . "$TOP/tests/lab/modules.sh"
@@ -18,6 +18,7 @@ status=0
 while read -r limit script; do
 	name=$(basename "$script" .sh)
 	echo "# begin $name"
+	begun=$SECONDS
 	timeout -k 10 "$limit" bash "$script" 2>"$LAB_OUT/$name.stderr"
 	rc=$?
 	[ $rc != 124 ] || echo "# stopped after its $limit s"
@@ -25,7 +26,7 @@ while read -r limit script; do
 		status=1
 		tail -n 40 "$LAB_OUT/$name.stderr" | sed 's/^/# stderr: /'
 	fi
-	echo "# end $name $rc"
+	echo "# end $name $rc $((SECONDS - begun))"
 done <"$LAB_OUT/scripts"
 
 echo "# begin kernel-log"
