@@ -21,9 +21,9 @@
 #define CHILD_DEADLINE_MS 3000
 #define SLOW_CHILD_DEADLINE_MS 9000
 #define REST_MS 10		/* between two stops of one VM */
-#define IDLE_TRIES 20		/* a busy VM's threads are idle now and then */
+#define IDLE_TRIES 40		/* three seconds: a busy VM's threads are idle now and then */
 #define PATIENT_TRIES 110	/* ten seconds */
-#define IDLE_WAIT_MS 5		/* longer each time, a second in all: no VM's rhythm */
+#define IDLE_WAIT_MS 5		/* longer each time, which is no VM's rhythm */
 #define IDLE_WAIT_MAX_MS 100
 #define STACK_TRIES 2
 #define UNSEEN_TRIES 2		/* refusals by a tracer that is gone when it is looked for */

@@ -68,7 +68,7 @@ int owner_run(pid_t pid, int proc_fd, enum owner_thread rule, struct owner_call 
 	      struct owner_log *log, struct error *e);
 
 /*
- * From now on a VM whose threads are all busy is waited for ten seconds instead of one, until
+ * From now on a VM whose threads are all busy is waited for ten seconds instead of three, until
  * this program ends: what puts a VM back as it was must not give up where a new setting may.
  */
 void owner_be_patient(void);
