@@ -33,14 +33,17 @@ static struct queue *add_queue(struct device *d, unsigned int index)
 	return q;
 }
 
-/* Answers into the model. The first ENOBUFS of a device is where its queues end. */
+/*
+ * Answers into the model. The first ENOBUFS of a device is where its queues end, whatever a hostile VM,
+ * in whose memory the questions lie, has the kernel answer to those after it.
+ */
 static int take_values(struct vm *vm, const struct ops *ops, struct error *e)
 {
 	for (size_t i = 0; i < ops->n; i++) {
 		const struct vhost_op *op = &ops->items[i];
 		struct device *d = &vm->devices[op->device - vm->devices];
 
-		if (op->errnum == ENOBUFS && !vhost_queue_count(d->kind))
+		if ((op->errnum == ENOBUFS && !vhost_queue_count(d->kind)) || op->index != d->n_queues)
 			continue;
 		if (op->errnum) {
 			vhost_explain(op, e);

@@ -67,14 +67,15 @@ static void add_worker_ops(struct ops *ops, const struct device *d, bool last)
 	}
 }
 
-static struct queue *queue_of(struct device *d, unsigned int index)
-{
-	return index < d->n_queues ? &d->queues[index] : NULL;
-}
-
+/*
+ * Queues have no gaps. But questions lie in the VM's memory, and what they are asked of is the VM's
+ * file: one that is hostile can have a queue refused and the next one answered.
+ */
 static void take_worker(struct device *d, const struct vhost_op *op)
 {
-	if (!queue_of(d, op->index))
+	if (op->index > d->n_queues)
+		return;
+	if (op->index == d->n_queues)
 		add_queue(d, op->index);
 	d->queues[op->index].worker_id = op->value;
 	d->queues_known = true;
@@ -121,7 +122,7 @@ static int run_ops(const struct vm_ref *ref, struct vm *vm, struct ops *ops,
 	return ret;
 }
 
-/* Did the last question about @d's queues still find one? */
+/* Did the last question about @d's queues still find one, with all before it? */
 static bool has_more_queues(const struct device *d, const struct ops *ops)
 {
 	const struct vhost_op *last = NULL;
@@ -129,7 +130,8 @@ static bool has_more_queues(const struct device *d, const struct ops *ops)
 	for (size_t i = 0; i < ops->n; i++)
 		if (ops->items[i].device == d && ops->items[i].verb == VHOST_WORKER_GET)
 			last = &ops->items[i];
-	return last && last->done && !last->errnum && last->index + 1 < VHOST_SCSI_QUEUES_MAX;
+	return last && last->done && !last->errnum && last->index < d->n_queues &&
+	       last->index + 1 < VHOST_SCSI_QUEUES_MAX;
 }
 
 /* Of all devices named that have workers to ask for; after @asked, of those with more to tell. */

@@ -4,11 +4,13 @@
 # Unit tests: each tests/unit/test_X.c is a program that prints TAP.
 UNIT_SRCS := $(wildcard tests/unit/test_*.c)
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(BUILD)/unit/%)
+# Functions that a test has in place of the program's.
+WRAP_test_answers := vhost_run
 
 $(BUILD)/unit/%: tests/unit/%.c tests/unit/unit.h $(LIB_OBJS)
 	@mkdir -p $(@D)
 	$(say)
-	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -o $@ $< $(LIB_OBJS) $(LIBS) -lcmocka
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(WRAP_$*:%=-Wl,--wrap=%) -MMD -MP -o $@ $< $(LIB_OBJS) $(LIBS) -lcmocka
 
 -include $(wildcard $(BUILD)/unit/*.d)
 # Fuzzers: FUZZER=1 makes them libFuzzer's; else each is a unit test that replays its corpus.
