@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <string.h>
-
 #include "busyloop.h"
 #include "command.h"
 #include "cut.h"
@@ -93,17 +91,6 @@ static int find(struct context *ctx, struct state *s, struct selection *sel, str
 	return expand(sel, ctx->argv[0], e);
 }
 
-/* Errors of lower layers know the device; people want the target as they would type it. */
-static int with_target(struct error *e, const struct vm *vm)
-{
-	char device[sizeof(e->target)];
-	_cleanup_free_ char *name = target_name(vm, NULL, NULL);
-
-	memcpy(device, e->target, sizeof(device));
-	e->target[0] = '\0';
-	return error_target(e, "%.100s%s%.50s", name, device[0] ? "/" : "", device);
-}
-
 /* The values into the devices of @sel, one VM's, from wherever they can be had. */
 static int read_values(struct context *ctx, struct state *s, struct selection *sel, struct error *e)
 {
@@ -143,7 +130,7 @@ static int get(struct context *ctx, struct state *s, struct selection *sel, stru
 		return -1;
 	vm = sel->items[0].vm;
 	if (read_values(ctx, s, sel, e) < 0)
-		return with_target(e, vm);
+		return target_error(e, vm);
 	for (size_t i = 0; i < sel->n; i++)
 		if (target_check_queues(&sel->items[i], e) < 0)
 			return -1;
@@ -199,7 +186,7 @@ static int set(struct context *ctx, struct state *s, struct selection *sel, stru
 	ret = busyloop_set(vm, sel, usecs, ctx->dry_run, c, &log, e);
 	output_log(ctx, vm, &log);
 	if (ret < 0)
-		return with_target(e, vm);
+		return target_error(e, vm);
 	return output_changes(ctx, s->kernel, c, notes->items, notes->n, e);
 }
 

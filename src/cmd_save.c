@@ -63,15 +63,7 @@ static int read_vm(struct context *ctx, struct vm *vm, const struct snapshot *sn
 	taps_read(vm, &on_tap);
 	if (ret == 0)
 		ret = first_error(vm, e);
-	if (ret < 0) {
-		_cleanup_free_ char *name = target_name(vm, NULL, NULL);
-		char device[sizeof(e->target)];
-
-		memcpy(device, e->target, sizeof(device));
-		e->target[0] = '\0';
-		return error_target(e, "%.100s%s%.50s", name, device[0] ? "/" : "", device);
-	}
-	return 0;
+	return ret < 0 ? target_error(e, vm) : 0;
 }
 
 static bool has_namesake(const struct state *s, const struct vm *vm)

@@ -58,7 +58,7 @@ static int inspect(struct context *ctx, const struct selection *sel, const struc
 		if (seen || inspect_one(ctx, vm, sel, snap, &e) == 0)
 			continue;
 		*ARRAY_ADD(vm->errors, vm->n_errors) = e;
-		error_target(&e, "%s", vm->name ? vm->name : "");
+		target_error(&e, vm);
 		if (ret == 0)
 			*first = e;
 		ret = -1;

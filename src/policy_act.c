@@ -107,7 +107,7 @@ static int do_step(struct policy_run *run, struct step *step, struct error *e)
 	}
 	if (step->type->of_device)
 		error_target(e, "%s", step->vm->vm->devices[step->device].id);
-	return plan_target(e, step->vm->vm);
+	return target_error(e, step->vm->vm);
 }
 
 /* What was changed in a VM that is no more is no change to tell of. */

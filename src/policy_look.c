@@ -99,19 +99,6 @@ static int find_all(struct policy_run *run, struct error *e)
 	return ret;
 }
 
-int plan_target(struct error *e, const struct vm *vm)
-{
-	char device[sizeof(e->target)];
-	_cleanup_free_ char *name = target_name(vm, NULL, NULL);
-	size_t len = strlen(name);
-
-	if (!strncmp(e->target, name, len) && (!e->target[len] || e->target[len] == '/'))
-		return -1;
-	memcpy(device, e->target, sizeof(device));
-	e->target[0] = '\0';
-	return error_target(e, "%.100s%s%.50s", name, device[0] ? "/" : "", device);
-}
-
 static int lock_all(struct policy_run *run, struct error *e)
 {
 	bool told = false;
@@ -121,7 +108,7 @@ static int lock_all(struct policy_run *run, struct error *e)
 		int ret = vm_lock(&vp->lock, vp->vm, run->lock_secs, run->stopper, e);
 
 		if (ret < 0)
-			return plan_target(e, vp->vm);
+			return target_error(e, vp->vm);
 		if (ret > 0 && !told)
 			sentences_add(&run->notes, "another apply on the same VM is not locked out: %s",
 				      e->message);
@@ -158,7 +145,7 @@ static int take_snapshot(struct policy_run *run, struct error *e)
 		else if (e->status == STATUS_NOT_FOUND && !run->only)
 			drop_vm(run, i, "it ended meanwhile");
 		else
-			ret = plan_target(e, run->vms[i].vm);
+			ret = target_error(e, run->vms[i].vm);
 	}
 	if (run->snapshot)
 		snapshot_free(&snap);
@@ -231,11 +218,11 @@ static int plan_all(struct policy_run *run, struct error *e)
 {
 	for (size_t i = 0; i < run->n_vms; i++)
 		if (match_vm(run, &run->vms[i], e) < 0 || plan_vm(run, &run->vms[i], e) < 0)
-			return plan_target(e, run->vms[i].vm);
+			return target_error(e, run->vms[i].vm);
 	/* Freeing cannot be undone: when all else is done. */
 	for (size_t i = 0; i < run->n_vms; i++)
 		if (plan_worker_frees(run, &run->vms[i], e) < 0)
-			return plan_target(e, run->vms[i].vm);
+			return target_error(e, run->vms[i].vm);
 	return 0;
 }
 

@@ -115,7 +115,5 @@ int plan_worker_frees(struct policy_run *run, struct vm_plan *vp, struct error *
 int plan_busyloop(struct policy_run *run, struct vm_plan *vp, struct error *e);
 int plan_rx_frames(struct policy_run *run, struct vm_plan *vp, struct error *e);
 void worker_plan_free(struct worker_plan *wp);
-/* Errors of lower layers know the device, or nothing: put the VM before it. Returns -1. */
-int plan_target(struct error *e, const struct vm *vm);
 
 #endif

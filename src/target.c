@@ -121,6 +121,19 @@ char *target_name(const struct vm *vm, const struct device *d, const struct queu
 	return xasprintf("%s/%s/%u", name, d->id, q->index);
 }
 
+int target_error(struct error *e, const struct vm *vm)
+{
+	char device[sizeof(e->target)];
+	_cleanup_free_ char *name = target_name(vm, NULL, NULL);
+	size_t len = strlen(name);
+
+	if (!strncmp(e->target, name, len) && (!e->target[len] || e->target[len] == '/'))
+		return -1;
+	memcpy(device, e->target, sizeof(device));
+	e->target[0] = '\0';
+	return error_target(e, "%.100s%s%.50s", name, device[0] ? "/" : "", device);
+}
+
 void selection_free(struct selection *sel)
 {
 	for (size_t i = 0; i < sel->n; i++)

@@ -73,6 +73,12 @@ char *target_fixed(const struct selected *item);
 /* "vm1/net0/rx" as one types it (the pid if it has no name); bytes as they are. Free it. */
 char *target_name(const struct vm *vm, const struct device *d, const struct queue *q);
 
+/*
+ * Errors of lower layers know the device, or nothing: put the VM before it, as one types it.
+ * Returns -1.
+ */
+int target_error(struct error *e, const struct vm *vm);
+
 void selection_free(struct selection *sel);
 
 #endif

@@ -253,6 +253,29 @@ static void finding(void **state)
 	selection_free(&sel);
 }
 
+static void assert_error_target(const struct vm *vm, const char *before, const char *after)
+{
+	struct error e = ERROR_INIT;
+
+	snprintf(e.target, sizeof(e.target), "%s", before);
+	assert_int_equal(target_error(&e, vm), -1);
+	assert_string_equal(e.target, after);
+}
+
+/* The VM once, whatever the layers below said. */
+static void errors(void **state)
+{
+	struct state *s = *state;
+
+	assert_error_target(&s->vms[0], "", "vm1");
+	assert_error_target(&s->vms[0], "scsi0", "vm1/scsi0");
+	assert_error_target(&s->vms[0], "vm1", "vm1");
+	assert_error_target(&s->vms[0], "vm1/scsi0/9999", "vm1/scsi0/9999");
+	assert_error_target(&s->vms[0], "vm10", "vm1/vm10");
+	assert_error_target(&s->vms[1], "", "200");
+	assert_error_target(&s->vms[1], "net0", "200/net0");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +283,7 @@ int main(void)
 		cmocka_unit_test(queues),     cmocka_unit_test(syntax),
 		cmocka_unit_test(selected_queues),
 		cmocka_unit_test(long_ones),  cmocka_unit_test(finding),
+		cmocka_unit_test(errors),
 	};
 
 	return cmocka_run_group_tests_name("target", tests, setup, teardown);
