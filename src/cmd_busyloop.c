@@ -179,7 +179,9 @@ static int set(struct context *ctx, struct state *s, struct selection *sel, stru
 	struct vm *vm;
 	int ret;
 
-	if (check_value(ctx, &usecs, e) < 0 || find(ctx, s, sel, e) < 0)
+	if (check_value(ctx, &usecs, e) < 0)
+		return error_target(e, "%s", ctx->argv[0]);
+	if (find(ctx, s, sel, e) < 0)
 		return -1;
 	vm = sel->items[0].vm;
 	collect_notes(sel, notes);

@@ -96,8 +96,9 @@ static int find(struct context *ctx, int n, struct place *p, struct error *e)
 	if (n > 1 && !strcmp(ctx->argv[0], "dev"))
 		return find_dev(ctx, n, p, e) ? error_target(e, "%s", ctx->argv[1]) : 0;
 	if (n > 1)
-		return error_set(e, STATUS_USAGE, 0, NULL, "one operand too many: '%s'", ctx->argv[1]);
-	ret = find_vm(ctx, p, e);
+		ret = error_set(e, STATUS_USAGE, 0, NULL, "one operand too many: '%s'", ctx->argv[1]);
+	else
+		ret = find_vm(ctx, p, e);
 	return ret ? error_target(e, "%s", ctx->argv[0]) : 0;
 }
 
@@ -270,7 +271,7 @@ static int run_set(struct context *ctx, struct error *e)
 	int ret;
 
 	if (coalesce_parse(ctx->argv[ctx->argc - 1], &c.frames, e))
-		return -1;
+		return error_target(e, "%s", ctx->argv[ctx->argc > 2]);
 	ret = set(ctx, &p, &c, &v, e);
 	tap_visit_end(&v);
 	place_free(&p);

@@ -117,9 +117,11 @@ static int run_help(struct context *ctx, struct error *e)
 	const char *group = "";
 
 	for (int i = 0; i < ctx->argc; i++) {
-		if (!level)
-			return error_set(e, STATUS_USAGE, 0, NULL, "'%s' has no commands of its own",
-					 group);
+		if (!level) {
+			error_set(e, STATUS_USAGE, 0, NULL,
+				  "it has no commands of its own; try 'vhostctl help %s'", group);
+			return error_target(e, "%s", group);
+		}
 		cmd = command_find(level, ctx->argv[i], group, e);
 		if (!cmd)
 			return -1;

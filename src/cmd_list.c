@@ -9,10 +9,15 @@
 
 static int only_vms(const struct selection *sel, struct error *e)
 {
-	for (size_t i = 0; i < sel->n; i++)
-		if (sel->items[i].device)
-			return error_set(e, STATUS_USAGE, 0, NULL,
-					 "list takes whole VMs; 'vhostctl show' takes devices and queues");
+	for (size_t i = 0; i < sel->n; i++) {
+		_cleanup_free_ char *name = target_name(sel->items[i].vm, sel->items[i].device, NULL);
+
+		if (!sel->items[i].device)
+			continue;
+		error_set(e, STATUS_USAGE, 0, NULL,
+			  "list takes whole VMs; 'vhostctl show' takes devices and queues");
+		return error_target(e, "%s", name);
+	}
 	return 0;
 }
 

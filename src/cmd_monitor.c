@@ -46,8 +46,9 @@ static int run(struct context *ctx, struct error *e)
 	int ret;
 
 	m.arg = &stream;
-	if ((o->interval && value_parse_interval(o->interval, &m.interval_ns, e)) ||
-	    stopper_start(&stopper, e))
+	if (o->interval && value_parse_interval(o->interval, &m.interval_ns, e))
+		return error_target(e, "--interval");
+	if (stopper_start(&stopper, e))
 		return -1;
 	ret = monitor_run(&m, &stopper, e);
 	stopper_end(&stopper);

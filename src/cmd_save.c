@@ -103,8 +103,11 @@ static int find(struct context *ctx, struct state *s, struct selection *sel, str
 static int check_whole(const struct selection *sel, struct error *e)
 {
 	for (size_t i = 0; i < sel->n; i++)
-		if (sel->items[i].device)
-			return error_set(e, STATUS_USAGE, 0, "save", "it takes whole VMs, not devices");
+		if (sel->items[i].device) {
+			error_set(e, STATUS_USAGE, 0, "save", "it takes whole VMs, not devices");
+			error_target(e, "%s", sel->items[i].device->id);
+			return target_error(e, sel->items[i].vm);
+		}
 	return 0;
 }
 

@@ -53,10 +53,10 @@ static int parse(struct run *r, struct error *e)
 	if (n < 0)
 		return error_set(e, STATUS_USAGE, 0, "stat",
 				 "name a TARGET, or --all for every VM of this host");
+	r->target = r->o->all ? NULL : ctx->argv[0];
 	if (n > 2)
 		return error_set(e, STATUS_USAGE, 0, "stat",
 				 "one operand too many: '%s'; with --all there is no TARGET", rest[2]);
-	r->target = r->o->all ? NULL : ctx->argv[0];
 	r->interval_ns = DEFAULT_INTERVAL_NS;
 	r->count = n ? 0 : 1;
 	if (n && value_parse_interval(rest[0], &r->interval_ns, e))
@@ -189,7 +189,9 @@ static int run(struct context *ctx, struct error *e)
 	enum source source;
 	int ret;
 
-	if (parse(&r, e) || source_parse(r.o->source, &source, e) || stopper_start(&r.stopper, e))
+	if (parse(&r, e) || source_parse(r.o->source, &source, e))
+		return r.target || !e->operation[0] ? error_target(e, "%s", r.target ? r.target : "stat") : -1;
+	if (stopper_start(&r.stopper, e))
 		return -1;
 	ret = sampler_open(&r.sampler, r.target, source, e);
 	if (ret == 0)

@@ -46,6 +46,8 @@ int worker_command_end(struct worker_command *w, struct context *ctx, int ret, s
 
 		e->target[0] = '\0';
 		error_target(e, "%s", name);
+	} else if (ret < 0) {
+		error_target(e, "%s", ctx->argv[0]);
 	}
 	if (ret == 0)
 		ret = output_changes(ctx, w->state.kernel, &w->changes, notes->items, notes->n, e);

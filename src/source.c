@@ -16,7 +16,7 @@ int source_parse(const char *text, enum source *source, struct error *e)
 	else if (!strcmp(text, "owner"))
 		*source = SOURCE_OWNER;
 	else
-		return error_set(e, STATUS_USAGE, 0, NULL, "--source is snapshot or owner, not '%s'", text);
+		return error_set(e, STATUS_USAGE, 0, "--source", "it is snapshot or owner, not '%s'", text);
 	return 0;
 }
 

@@ -169,8 +169,11 @@ static bool scan_pids(const char *const *texts, size_t n, struct state *s, struc
 	for (size_t i = 0; i < n; i++) {
 		pid_t pid = first_pid(texts[i]);
 
-		if (!pid || (!vm_with_pid(s, pid) && scan_pid(pid, s, e)))
-			all = false;
+		if (pid && (vm_with_pid(s, pid) || !scan_pid(pid, s, e)))
+			continue;
+		all = false;
+		if (pid)
+			error_target(e, "%s", texts[i]);
 	}
 	return all;
 }

@@ -28,6 +28,28 @@ fails 2 "help: one operand too many: 'c'; try 'vhostctl help --help'" help a b c
 fails 2 '\x1b[2Jx\n: no such command; try '"'vhostctl --help'" $'\e[2Jx\n'
 fails 2 '\xff: no such command; try '"'vhostctl --help'" $'\xff'
 
+# What is wrong with an operand or an option is said of the target, or of the option where there is none.
+time="is no time; give microseconds: 50, 50us, 1ms, or 0 or off"
+interval="is no time from 10 ms to 4,294 s; give seconds: 1, 0.5, 500ms"
+id="is no worker id; give one as 'vhostctl worker list' shows it"
+frames="set rx-frames: '65' is no number from 0 to 64; of more the kernel silently makes 64"
+fails 2 "x: 'soon' $time" busyloop set x soon
+fails 2 "x: 'workers=2' is there already" trial x workers=1 workers=2 --for 1
+fails 2 "x/req0: 'one' $id" worker attach x/req0 one
+fails 2 "x: 'one' $id" worker free x one
+fails 2 "x: worker free: give ids of workers, or --idle" worker free x
+fails 2 "x: --count takes a number from 1 to 1024, not '0'" worker create x --count 0
+fails 2 "x: $frames" coalesce set x 65
+fails 2 "tap0: $frames" coalesce set dev tap0 netns x 65
+fails 2 "x: one operand too many: 'y'" coalesce get x y
+fails 2 "x: 'y' $interval" stat x y
+fails 2 "stat: '0' $interval" stat --all 0
+fails 2 "stat: name a TARGET, or --all for every VM of this host" stat
+fails 2 "--interval: '0' $interval" monitor --interval 0
+fails 2 "--source: it is snapshot or owner, not 'x'" show --all --source x
+fails 2 "list: it has no commands of its own; try 'vhostctl help list'" help list x
+fails 3 "$$/net0: process $$ holds no vhost device and no tap" show $$/net0
+
 long=aaaaaaaaaaaaaaaa
 fails 3 "$long: find the tap: there is no such interface: a name has at most 15 characters" coalesce get dev $long
 
