@@ -74,6 +74,31 @@ static bool has_namesake(const struct state *s, const struct vm *vm)
 	return false;
 }
 
+/* One that was named twice, as it can be by name and pid, is one entry of the policy. */
+static void drop_repeated(struct selection *sel)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sel->n; i++) {
+		bool seen = false;
+
+		for (size_t k = 0; k < n; k++)
+			seen |= sel->items[k].vm == sel->items[i].vm;
+		if (seen)
+			ranges_free(&sel->items[i].queues);
+		else
+			sel->items[n++] = sel->items[i];
+	}
+	sel->n = n;
+}
+
+/* A policy has no place for what could not be looked into, and would pass for one of all. */
+static void tell_denied(struct context *ctx, const struct state *s)
+{
+	if (!ctx->argc && scan_denied(s) && ctx->verbosity >= 0)
+		fprintf(ctx->err, "vhostctl: save: %s\n", scan_denied(s)->message);
+}
+
 /* Targets given as pids have only those scanned, and others may share a name with them. */
 static int find(struct context *ctx, struct state *s, struct selection *sel, struct error *e)
 {
@@ -123,6 +148,8 @@ static int save(struct context *ctx, struct state *s, struct selection *sel, str
 	ret = check_whole(sel, e);
 	if (ret < 0)
 		return -1;
+	drop_repeated(sel);
+	tell_denied(ctx, s);
 	taken = source_take(SOURCE_AUTO, s, sel, &snap, &why);
 	output_source(ctx, s, &why);
 	for (size_t i = 0; i < sel->n && ret == 0; i++) {
