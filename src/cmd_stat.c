@@ -109,13 +109,10 @@ static int write_rates(struct run *r, const struct stat_sample *from, const stru
 	return ret;
 }
 
-/* With -v, what the first sample came to. */
-static void tell(struct run *r, const struct stat_sample *first)
+/* With -v, what touched a VM whose owner was asked. */
+static void tell(const struct vm *vm, const struct owner_log *log, void *context)
 {
-	output_source(r->ctx, &first->state, &r->sampler.why);
-	for (size_t i = 0; i < first->state.n_vms; i++)
-		if (!r->sampler.snapshot && first->state.vms[i].pid == r->sampler.asked_pid)
-			output_log(r->ctx, &first->state.vms[i], &r->sampler.log);
+	output_log(context, vm, log);
 }
 
 /* Counters are as they are at once; only more than one document can tell how far rings have come. */
@@ -172,7 +169,7 @@ static int sample(struct run *r, struct error *e)
 
 	if (sampler_take(&r->sampler, &first, e))
 		return -1;
-	tell(r, &first);
+	output_source(r->ctx, &first.state, &r->sampler.why);
 	if (r->ctx->format == FORMAT_TABLE && r->ctx->width && r->count != 1 && !r->o->output &&
 	    !r->o->openmetrics && !r->ctx->quiet)
 		live_start(&r->live, r->ctx->out);
@@ -194,6 +191,8 @@ static int run(struct context *ctx, struct error *e)
 	if (stopper_start(&r.stopper, e))
 		return -1;
 	ret = sampler_open(&r.sampler, r.target, source, e);
+	r.sampler.tell = tell;
+	r.sampler.arg = ctx;
 	if (ret == 0)
 		ret = sample(&r, e);
 	sampler_close(&r.sampler);

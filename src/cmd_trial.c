@@ -81,6 +81,8 @@ static int measure(struct run *r, enum side side, struct error *e)
 	slices = slices < 2 ? 2 : slices > MOST_SLICES ? MOST_SLICES : slices;
 	if (sampler_take(&r->sampler, &last, e))
 		return -1;
+	if (side == SIDE_BASELINE)
+		output_source(r->ctx, &last.state, &r->sampler.why);
 	next = clock_ns();
 	for (int64_t i = 0; i < slices; i++) {
 		struct rates rates;
@@ -103,6 +105,20 @@ static int measure(struct run *r, enum side side, struct error *e)
 	memcpy(r->report.kernel, last.state.kernel, sizeof(r->report.kernel));
 	sample_free(&last);
 	return 0;
+}
+
+/* With -v, what touched the VM when its owner was asked, and then what did by the trial itself. */
+static void tell_asked(const struct vm *vm, const struct owner_log *log, void *context)
+{
+	output_log(context, vm, log);
+}
+
+static void tell_log(struct run *r)
+{
+	const struct vm vm = { .pid = r->trial.pid, .name = r->trial.name };
+
+	if (vm.pid)
+		output_log(r->ctx, &vm, &r->trial.log);
 }
 
 /* So that even who kills this process has it at hand. */
@@ -197,6 +213,8 @@ static int run_trial(struct run *r, struct error *e)
 		note(r, "nothing was to be changed: the values were there before");
 	if (sampler_open(&r->sampler, r->ctx->argv[0], r->source, e))
 		return -1;
+	r->sampler.tell = tell_asked;
+	r->sampler.arg = r->ctx;
 	if (r->sampler.start_time != r->trial.start_time)
 		return error_set(e, STATUS_NOT_FOUND, ESRCH, NULL, "the VM is gone");
 	tell_remedy(r);
@@ -216,6 +234,7 @@ static int run(struct context *ctx, struct error *e)
 		ret = stopper_start(&r.stopper, e);
 	if (ret == 0) {
 		ret = run_trial(&r, e);
+		tell_log(&r);
 		sampler_close(&r.sampler);
 		stopper_end(&r.stopper);
 	}

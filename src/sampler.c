@@ -72,6 +72,14 @@ void sampler_forget(struct sampler *s)
 
 /* ---- what the owner tells, once ---- */
 
+static bool is_first_of_vm(const struct selection *sel, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (sel->items[k].vm == sel->items[i].vm)
+			return false;
+	return true;
+}
+
 static int ask_owners(struct sampler *s, struct error *e)
 {
 	struct selection sel = { 0 };
@@ -82,14 +90,15 @@ static int ask_owners(struct sampler *s, struct error *e)
 	}
 	for (size_t i = 0; i < sel.n; i++) {
 		struct vm *vm = sel.items[i].vm;
+		struct owner_log log = { 0 };
 		struct error own = ERROR_INIT;
 
-		if (vm->pid == s->asked_pid)
+		if (!is_first_of_vm(&sel, i))
 			continue;
-		s->asked_pid = vm->pid;
-		s->log = (struct owner_log){ 0 };
-		if (inspect_vm(vm, &sel, &s->log, &own))
+		if (inspect_vm(vm, &sel, &log, &own))
 			*ARRAY_ADD(vm->errors, vm->n_errors) = own;
+		if (s->tell)
+			s->tell(vm, &log, s->arg);
 	}
 	selection_free(&sel);
 	s->asked = true;
@@ -146,14 +155,6 @@ static void read_snapshot(struct sampler *s, struct vm *vm)
 	if (source_merge(&snap, vm, false, &e))
 		note_vm_error(vm, &e);
 	snapshot_free(&snap);
-}
-
-static bool is_first_of_vm(const struct selection *sel, size_t i)
-{
-	for (size_t k = 0; k < i; k++)
-		if (sel->items[k].vm == sel->items[i].vm)
-			return false;
-	return true;
 }
 
 /* Threads that are known to serve a device that was not asked for. */

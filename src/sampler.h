@@ -36,8 +36,9 @@ struct sampler {
 	struct error why;	/* there is none */
 	struct state told;	/* by the owners */
 	bool asked;
-	pid_t asked_pid;	/* of the last one, and what touched it */
-	struct owner_log log;
+	/* May be set once it is open: called for each VM that was asked, with what touched it. */
+	void (*tell)(const struct vm *vm, const struct owner_log *log, void *arg);
+	void *arg;
 	pid_t *pids;		/* to look at */
 	size_t n_pids;
 	struct sampled_ring *rings;

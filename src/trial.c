@@ -68,6 +68,8 @@ static int fix_target(struct trial *t, const char *text, struct error *e)
 	for (size_t i = 0; ret == 0 && i < sel.n; i++) {
 		*ARRAY_ADD(t->fixed, t->n_fixed) = target_fixed(&sel.items[i]);
 		t->pid = sel.items[i].vm->pid;
+		if (sel.items[i].vm->name && !t->name)
+			t->name = xstrdup(sel.items[i].vm->name);
 		t->start_time = sel.items[i].vm->start_time;
 	}
 	selection_free(&sel);
@@ -251,6 +253,7 @@ void trial_free(struct trial *t)
 		free(t->fixed[i]);
 	free(t->fixed);
 	free(t->text);
+	free(t->name);
 	free(t->settings);
 	free(t->undos);
 	free(t->made);

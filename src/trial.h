@@ -40,6 +40,7 @@ struct trial_device {
 struct trial {
 	char *text;		/* the TARGET as it was asked for */
 	pid_t pid;
+	char *name;		/* of the VM; NULL: it has none */
 	uint64_t start_time;
 	char **fixed;		/* the same by pid and fd */
 	size_t n_fixed;

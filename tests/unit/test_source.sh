@@ -11,6 +11,13 @@ coproc VM { ip netns exec "$ns" tests/fixture/tap-vm.py --name source-test --tap
 read -r -u "${VM[0]}" _
 is "show: nobody was asked" "$("$VHOSTCTL" show source-test --source owner | jq -c .source)" null
 is "stat: nobody was asked" "$("$VHOSTCTL" stat source-test 0.1 1 --source owner | jq -c .source)" null
+# -v is heard in a trial as elsewhere.
+for option in "" --dry-run; do
+	# shellcheck disable=SC2086 # none is no word
+	err=$("$VHOSTCTL" trial source-test rx-frames=8 --for 0.1 -v $option 2>&1 >/dev/null)
+	[[ $err == *"vhostctl: source-test (pid "*"): no thread was stopped"* ]]
+	ok_if $? "trial $option -v tells what was done to the VM" "$err"
+done
 # Without a VM too.
 stdin=${VM[1]}
 exec {stdin}>&-
