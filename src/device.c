@@ -5,10 +5,8 @@
 #include <linux/vhost.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/pidfd.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 
+#include "borrow.h"
 #include "procfs.h"
 #include "util.h"
 
@@ -103,38 +101,13 @@ const struct device_class *device_class_of_kind(enum device_kind kind)
 	return NULL;
 }
 
-/* A duplicate of @fd and what it is. */
-static int borrow(const struct vm_ref *ref, int fd, const struct device_class **class,
+/* A duplicate of @fd and what it is; *class is NULL, and there is none, when it is nothing of ours. */
+static int borrow(const struct vm_ref *ref, int fd, const struct device_class **class, int *own,
 		  struct error *e)
 {
-	_cleanup_close_ int own = -1;
-	struct device_numbers numbers = { .n = 0 };
-	struct stat st;
+	struct device_numbers numbers;
 
-	own = pidfd_getfd(ref->pidfd, fd, 0);
-	if (own < 0) {
-		switch (errno) {
-		case EPERM:
-		case EACCES:
-			return error_errno(e, errno, "borrow the VM's file",
-					   "run as root, or with CAP_SYS_PTRACE");
-		case EBADF:
-			return error_set(e, STATUS_NOT_FOUND, errno, "borrow the VM's file",
-					 "process %d has closed fd %d", (int)ref->pid, fd);
-		case ESRCH:
-			return error_set(e, STATUS_NOT_FOUND, errno, "borrow the VM's file",
-					 "process %d is gone", (int)ref->pid);
-		default:
-			return error_errno(e, errno, "borrow the VM's file", NULL);
-		}
-	}
-	if (device_numbers_read(&numbers, e))
-		return -1;
-	if (fstat(own, &st))
-		return error_errno(e, errno, "look at the VM's file", NULL);
-	*class = S_ISCHR(st.st_mode) ? device_class_of(&numbers, major(st.st_rdev), minor(st.st_rdev))
-				     : NULL;
-	return STEAL_FD(own);
+	return device_numbers_read(&numbers, e) ? -1 : borrow_file(ref, fd, &numbers, class, own, e);
 }
 
 static int other_file(struct error *e, const struct vm_ref *ref, int fd, const char *what)
@@ -145,10 +118,10 @@ static int other_file(struct error *e, const struct vm_ref *ref, int fd, const c
 
 int device_borrow(const struct vm_ref *ref, const struct device *d, struct error *e)
 {
-	const struct device_class *class = NULL;
-	_cleanup_close_ int fd = borrow(ref, d->fd, &class, e);
+	const struct device_class *class;
+	_cleanup_close_ int fd = -1;
 
-	if (fd < 0)
+	if (borrow(ref, d->fd, &class, &fd, e))
 		return -1;
 	if (!class || class->role != ROLE_VHOST || class->kind != d->kind)
 		return other_file(e, ref, d->fd, device_class_of_kind(d->kind)->name);
@@ -157,10 +130,10 @@ int device_borrow(const struct vm_ref *ref, const struct device *d, struct error
 
 int device_borrow_fd(const struct vm_ref *ref, int vm_fd, enum device_role role, struct error *e)
 {
-	const struct device_class *class = NULL;
-	_cleanup_close_ int fd = borrow(ref, vm_fd, &class, e);
+	const struct device_class *class;
+	_cleanup_close_ int fd = -1;
 
-	if (fd < 0)
+	if (borrow(ref, vm_fd, &class, &fd, e))
 		return -1;
 	if (!class || class->role != role)
 		return other_file(e, ref, vm_fd, role == ROLE_VHOST ? "vhost device" : "tap");

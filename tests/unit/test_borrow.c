@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A file that the VM's own file system does not let go of must not hold us. */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "borrow.h"
+#include "util.h"
+
+#define PATIENCE_SECS 20	/* then a borrow hangs */
+
+struct vm_of_test {
+	pid_t server, holder;
+	int fd;			/* of the holder */
+};
+
+static struct fuse_attr attr_of(uint64_t node)
+{
+	return (struct fuse_attr){ .ino = node, .nlink = 1, .blksize = 4096,
+				   .mode = node == 1 ? S_IFDIR | 0755 : S_IFREG | 0444 };
+}
+
+static void answer(int fuse, const struct fuse_in_header *in, int error, const void *body, size_t size)
+{
+	char buf[512];
+	const struct fuse_out_header out = { .len = (uint32_t)(sizeof(out) + size), .error = -error,
+					     .unique = in->unique };
+
+	memcpy(buf, &out, sizeof(out));
+	memcpy(buf + sizeof(out), body, size);
+	if (write(fuse, buf, out.len) < 0)
+		_exit(1);
+}
+
+/* Answers what it takes to open a file; not what it is like, and not when it is closed. */
+static void serve(int fuse)
+{
+	static char buf[1 << 17];
+	const struct fuse_in_header *in = (const void *)buf;
+	const struct fuse_init_out init = { .major = FUSE_KERNEL_VERSION, .minor = FUSE_KERNEL_MINOR_VERSION,
+					    .max_write = 4096 };
+	const struct fuse_entry_out entry = { .nodeid = 2, .entry_valid = 1000, .attr = attr_of(2) };
+	const struct fuse_open_out opened = { .fh = 1 };
+	const struct fuse_attr_out root = { .attr_valid = 1000, .attr = attr_of(1) };
+
+	while (read(fuse, buf, sizeof(buf)) >= 0 || errno == EINTR || errno == ENOENT) {
+		if (in->opcode == FUSE_INIT)
+			answer(fuse, in, 0, &init, sizeof(init));
+		else if (in->opcode == FUSE_LOOKUP)
+			answer(fuse, in, 0, &entry, sizeof(entry));
+		else if (in->opcode == FUSE_OPEN)
+			answer(fuse, in, 0, &opened, sizeof(opened));
+		else if (in->opcode == FUSE_GETATTR && in->nodeid == 1)
+			answer(fuse, in, 0, &root, sizeof(root));
+		else if (in->opcode != FUSE_GETATTR && in->opcode != FUSE_FLUSH && in->opcode != FUSE_FORGET &&
+			 in->opcode != FUSE_BATCH_FORGET)
+			answer(fuse, in, ENOSYS, "", 0);
+	}
+	_exit(0);
+}
+
+/* The holder tells its pid and the file's number, or -1. */
+static void hold(int to)
+{
+	int said[2] = { getpid(), open("/mnt/file", O_RDONLY | O_CLOEXEC) };
+
+	if (write(to, said, sizeof(said)) == sizeof(said))
+		pause();
+	_exit(0);
+}
+
+static void run_server(int to)
+{
+	char options[64];
+	int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
+	if (fuse < 0 || unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("test", "/mnt", "fuse", MS_NOSUID | MS_NODEV, options))
+		_exit(1);
+	if (fork() == 0) {
+		close(fuse);
+		hold(to);
+	}
+	close(to);
+	serve(fuse);
+}
+
+static int setup(void **state)
+{
+	static struct vm_of_test vm;
+	int pair[2], said[2] = { 0, -1 };
+
+	if (pipe2(pair, O_CLOEXEC))
+		return -1;
+	vm.server = fork();
+	if (vm.server == 0)
+		run_server(pair[1]);
+	close(pair[1]);
+	if (read(pair[0], said, sizeof(said)) != sizeof(said))
+		said[1] = -1;
+	close(pair[0]);
+	vm.holder = said[0];
+	vm.fd = said[1];
+	if (vm.fd < 0) {
+		kill(vm.server, SIGKILL);
+		waitpid(vm.server, NULL, 0);
+		vm.server = 0;
+	}
+	*state = &vm;
+	return 0;
+}
+
+/* The server first: with it the file system ends, and nobody waits for it any more. */
+static int teardown(void **state)
+{
+	const struct vm_of_test *vm = *state;
+
+	if (vm->server) {
+		kill(vm->server, SIGKILL);
+		waitpid(vm->server, NULL, 0);
+	}
+	if (vm->holder)
+		kill(vm->holder, SIGKILL);
+	return 0;
+}
+
+static void test_a_file_that_cannot_be_closed(void **state)
+{
+	const struct vm_of_test *vm = *state;
+	const struct device_class *class;
+	struct device_numbers numbers;
+	struct error e = ERROR_INIT;
+	struct vm_ref ref;
+	int own, refused = 0;
+
+	if (vm->fd < 0)
+		skip(); /* it takes root and FUSE */
+	alarm(PATIENCE_SECS);
+	assert_int_equal(device_numbers_read(&numbers, &e), 0);
+	assert_int_equal(vm_hold(&ref, vm->holder, 0, &e), 0);
+	/* Where the kernel waits for the answer (before 6.2), some are told for what they are and the rest refused. */
+	for (int i = 0; i < 20; i++) {
+		int ret = borrow_file(&ref, vm->fd, &numbers, &class, &own, &e);
+
+		assert_null(class);
+		assert_int_equal(own, -1);
+		refused += ret < 0;
+		assert_true(ret == 0 || (i >= 8 && e.errnum == ETIMEDOUT));
+		assert_true(!refused || ret < 0);
+	}
+	/* Others are none the worse for it. */
+	vm_release(&ref);
+	assert_int_equal(vm_hold(&ref, getpid(), 0, &e), 0);
+	own = fcntl(STDIN_FILENO, F_DUPFD, 100);
+	assert_int_equal(borrow_file(&ref, own, &numbers, &class, &own, &e), 0);
+	assert_null(class);
+	vm_release(&ref);
+	alarm(0);
+}
+
+/* A device comes as a descriptor of ours, and all others that it took are closed. */
+static void test_a_device(void **state)
+{
+	const struct device_class *class;
+	struct device_numbers numbers;
+	struct error e = ERROR_INIT;
+	struct vm_ref ref;
+	int tun, next, own;
+
+	(void)state;
+	tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+	if (tun < 0)
+		skip();
+	assert_int_equal(device_numbers_read(&numbers, &e), 0);
+	assert_int_equal(vm_hold(&ref, getpid(), 0, &e), 0);
+	next = dup(tun);
+	close(next);
+	assert_int_equal(borrow_file(&ref, tun, &numbers, &class, &own, &e), 0);
+	assert_int_equal(class->role, ROLE_TUN);
+	assert_int_equal(fcntl(own, F_GETFD), FD_CLOEXEC);
+	close(own);
+	assert_int_equal(dup(tun), next);
+	close(next);
+	assert_int_equal(borrow_file(&ref, 1000, &numbers, &class, &own, &e), -1);
+	assert_int_equal(e.errnum, EBADF);
+	assert_true(waitpid(-1, NULL, WNOHANG) <= 0); /* but the server there is no child left */
+	vm_release(&ref);
+	close(tun);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_device),
+		cmocka_unit_test(test_a_file_that_cannot_be_closed),
+	};
+
+	return cmocka_run_group_tests_name("borrow", tests, setup, teardown);
+}
