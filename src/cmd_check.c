@@ -13,7 +13,8 @@ static int check_target(struct check *c, const char *text, struct error *e)
 
 	for (size_t i = 0; rc == 0 && i < sel.n; i++) {
 		if (sel.items[i].device)
-			rc = error_set(e, STATUS_USAGE, 0, NULL, "check takes a whole VM, not a device of one");
+			rc = error_set(e, STATUS_USAGE, 0, NULL,
+				       "check takes a whole VM, not a device of one");
 		else
 			rc = check_vm(c, sel.items[i].vm, e);
 	}

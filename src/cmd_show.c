@@ -98,6 +98,9 @@ static int show(struct context *ctx, const struct options *o, struct state *s,
 		source_hide_unused(s, sel);
 	state_cut(s, sel);
 	/* What could be read is worth having; the status still tells that a named VM was not read. */
+	/* A graph has no place for them. A failure has one line, main's. */
+	if (o->dot && (o->all || ret == 0))
+		output_errors(ctx, s);
 	if (output_state(ctx, s, e) < 0)
 		return -1;
 	return o->all ? 0 : ret;

@@ -170,6 +170,8 @@ static int sample(struct run *r, struct error *e)
 	if (sampler_take(&r->sampler, &first, e))
 		return -1;
 	output_source(r->ctx, &first.state, &r->sampler.why);
+	if (r->o->openmetrics)
+		output_errors(r->ctx, &first.state);
 	if (r->ctx->format == FORMAT_TABLE && r->ctx->width && r->count != 1 && !r->o->output &&
 	    !r->o->openmetrics && !r->ctx->quiet)
 		live_start(&r->live, r->ctx->out);
@@ -187,7 +189,8 @@ static int run(struct context *ctx, struct error *e)
 	int ret;
 
 	if (parse(&r, e) || source_parse(r.o->source, &source, e))
-		return r.target || !e->operation[0] ? error_target(e, "%s", r.target ? r.target : "stat") : -1;
+		return r.target || !e->operation[0]
+			? error_target(e, "%s", r.target ? r.target : "stat") : -1;
 	if (stopper_start(&r.stopper, e))
 		return -1;
 	ret = sampler_open(&r.sampler, r.target, source, e);

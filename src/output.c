@@ -8,6 +8,7 @@
 #include "escape.h"
 #include "json.h"
 #include "table.h"
+#include "target.h"
 #include "util.h"
 
 static int write_all(FILE *f, const char *text, struct error *e)
@@ -118,4 +119,33 @@ void output_source(struct context *ctx, const struct state *s, const struct erro
 	if (ctx->verbosity > 0 && why->status)
 		fprintf(ctx->err, "vhostctl: no kernel snapshot: %s; source is %s\n", reason,
 			s->source ? s->source : "neither");
+}
+
+static void tell_errors(struct context *ctx, const struct vm *vm, const char *part, const struct error *errors,
+			size_t n)
+{
+	_cleanup_free_ char *name = vm ? target_name(vm, NULL, NULL) : xstrdup("");
+
+	for (size_t i = 0; i < n && ctx->verbosity >= 0; i++) {
+		_cleanup_free_ char *text = xasprintf("%s%s%s%s%s%s%s", name, *part ? "/" : "", part,
+						      *name ? ": " : "", errors[i].operation,
+						      *errors[i].operation ? ": " : "", errors[i].message);
+		_cleanup_free_ char *safe = escape_text(text, ctx->utf8);
+
+		fprintf(ctx->err, "vhostctl: %s\n", safe);
+	}
+}
+
+void output_errors(struct context *ctx, const struct state *s)
+{
+	for (size_t i = 0; i < s->n_vms; i++) {
+		const struct vm *vm = &s->vms[i];
+
+		for (size_t k = 0; k < vm->n_devices; k++)
+			tell_errors(ctx, vm, vm->devices[k].id, vm->devices[k].errors, vm->devices[k].n_errors);
+		for (size_t k = 0; k < vm->n_taps; k++)
+			tell_errors(ctx, vm, vm->taps[k].ifname, vm->taps[k].errors, vm->taps[k].n_errors);
+		tell_errors(ctx, vm, "", vm->errors, vm->n_errors);
+	}
+	tell_errors(ctx, NULL, "", s->errors, s->n_errors);
 }

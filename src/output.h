@@ -31,6 +31,9 @@ int output_check(struct context *ctx, const struct check *c, struct error *e);
 /* With -v, on ctx->err: why s->source is not the snapshot, if @why says so. */
 void output_source(struct context *ctx, const struct state *s, const struct error *why);
 
+/* All errors in @s, on ctx->err: for formats that have no place for them. */
+void output_errors(struct context *ctx, const struct state *s);
+
 /*
  * One document of many: @text, which is freed; NULL is one that could not be made. *closed: the
  * reader has closed the pipe, which is the end of such a stream and no error.
