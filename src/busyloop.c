@@ -156,7 +156,20 @@ static bool set_was_made(const struct vhost_op *triple)
 	return before->done && !before->errnum && (set->done ? !set->errnum : set->begun);
 }
 
-/* Put back what was set before something failed, last first. @e keeps the failure. */
+static bool is_gone(const struct vm *vm)
+{
+	struct vm_ref ref = VM_REF_INIT;
+	struct error why = ERROR_INIT;
+	bool gone = vm_hold(&ref, vm->pid, vm->start_time, &why) < 0 && why.status == STATUS_NOT_FOUND;
+
+	vm_release(&ref);
+	return gone;
+}
+
+/*
+ * Put back what was set before something failed, last first. @e keeps the failure. A VM that has ended
+ * took its settings along: nothing is left.
+ */
 static int put_back(const struct vm *vm, const struct ops *done, struct owner_log *log,
 		    struct error *e)
 {
@@ -176,7 +189,7 @@ static int put_back(const struct vm *vm, const struct ops *done, struct owner_lo
 	for (size_t i = 0; i < ops.n && ret == 0; i++)
 		if (ops.items[i].errnum)
 			ret = vhost_explain(&ops.items[i], &second);
-	if (ret < 0) {
+	if (ret < 0 && !is_gone(vm)) {
 		_cleanup_free_ char *left = vhost_left(ops.items, ops.n);
 		size_t len = strlen(e->message);
 

@@ -99,7 +99,9 @@ static int put_back(struct pins *pins, struct error *e)
 		const struct pin *p = &pins->items[i];
 		struct error second = ERROR_INIT;
 
-		if (p->set && affinity_set(p->thread.tid, p->thread.start_time, &p->before, &second) < 0)
+		/* With a thread that has ended its cpus are gone. */
+		if (p->set && affinity_set(p->thread.tid, p->thread.start_time, &p->before, &second) < 0 &&
+		    second.errnum != ESRCH)
 			error_append(e, STATUS_ROLLBACK,
 				     "; putting back the cpus of worker %u failed too: %s",
 				     p->id, second.message);
