@@ -7,6 +7,7 @@
 
 #include "device.h"
 #include "util.h"
+#include "value.h"
 
 /* An argument is the queue's index and a value, or the value alone. */
 struct vring_arg {
@@ -212,21 +213,55 @@ unsigned int vhost_queue_count(enum device_kind kind)
 	return kind == DEVICE_NET || kind == DEVICE_VSOCK ? 2 : 0;
 }
 
+/* Takes @all; a blank comes between. */
+static char *add_word(char *all, const char *device, const char *queue)
+{
+	char *longer = xasprintf("%s%s%s/%s", all, *all ? " " : "", device, queue);
+
+	free(all);
+	return longer;
+}
+
+/* Each by its name, but of many in a row the numbers: a message is not long. */
+static char *add_range(char *all, const struct device *d, const struct range *r)
+{
+	char name[32];
+
+	if (r->last - r->first >= 2) {
+		snprintf(name, sizeof(name), "%u-%u", r->first, r->last);
+		return add_word(all, d->id, name);
+	}
+	for (uint32_t q = r->first; q <= r->last; q++) {
+		queue_name(d->kind, q, name);
+		if (!name[0])
+			snprintf(name, sizeof(name), "%u", q);
+		all = add_word(all, d->id, name);
+	}
+	return all;
+}
+
+static bool is_left(const struct vhost_op *op)
+{
+	return !op->done || op->errnum;
+}
+
 char *vhost_left(const struct vhost_op *ops, size_t n)
 {
 	char *all = xstrdup("");
 
 	for (size_t i = 0; i < n; i++) {
 		const struct device *d = ops[i].device;
-		char name[16], *longer;
+		struct ranges left = { 0 };
+		bool before = false;
 
-		if (ops[i].done && !ops[i].errnum)
-			continue;
-		queue_name(d->kind, ops[i].index, name);
-		longer = name[0] ? xasprintf("%s%s%s/%s", all, *all ? " " : "", d->id, name)
-				 : xasprintf("%s%s%s/%u", all, *all ? " " : "", d->id, ops[i].index);
-		free(all);
-		all = longer;
+		for (size_t k = 0; k < n; k++) {
+			before |= k < i && ops[k].device == d;
+			if (ops[k].device == d && is_left(&ops[k]))
+				ranges_add(&left, ops[k].index, ops[k].index);
+		}
+		for (size_t k = 0; !before && k < left.n; k++)
+			all = add_range(all, d, &left.items[k]);
+		ranges_free(&left);
 	}
 	return all;
 }

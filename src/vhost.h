@@ -61,7 +61,10 @@ bool vhost_uses_busyloop(enum device_kind kind);
 /* Queues of a device of @kind, fixed in its driver; 0: the module or the VMM chose. */
 unsigned int vhost_queue_count(enum device_kind kind);
 
-/* The queues of those of @ops that were not done or were refused, "net0/rx net0/tx"; to be freed. */
+/*
+ * The queues of those of @ops that were not done or were refused, "net0/rx net0/tx scsi0/2-129", as they can
+ * be typed; to be freed.
+ */
 char *vhost_left(const struct vhost_op *ops, size_t n);
 
 #endif

@@ -106,6 +106,24 @@ static void queues_that_are_left(void **state)
 	free(left);
 }
 
+/* Last first, as they are put back; a line has room for the queues of the largest device. */
+static void many_queues_that_are_left(void **state)
+{
+	const struct device net = { .id = "net0", .kind = DEVICE_NET };
+	const struct device scsi = { .id = "scsi0", .kind = DEVICE_SCSI };
+	struct vhost_op ops[132];
+	char *left;
+
+	(void)state;
+	for (unsigned int i = 0; i < 130; i++)
+		ops[i] = (struct vhost_op){ .device = &scsi, .index = 129 - i, .done = i == 65 };
+	ops[130] = (struct vhost_op){ .device = &net, .index = 1 };
+	ops[131] = (struct vhost_op){ .device = &net, .index = 0 };
+	left = vhost_left(ops, ARRAY_SIZE(ops));
+	assert_string_equal(left, "scsi0/0-63 scsi0/65-129 net0/rx net0/tx");
+	free(left);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -114,6 +132,7 @@ int main(void)
 		cmocka_unit_test(borrow_checks_the_kind),
 		cmocka_unit_test(names),
 		cmocka_unit_test(queues_that_are_left),
+		cmocka_unit_test(many_queues_that_are_left),
 	};
 
 	return cmocka_run_group_tests_name("device", tests, NULL, NULL);
