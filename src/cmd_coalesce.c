@@ -245,7 +245,7 @@ static int set(struct context *ctx, struct place *p, struct coalesce *c, struct 
 	if (find(ctx, ctx->argc - 1, p, e))
 		return -1;
 	ret = visit(p, c, v, e);
-	tell(ctx, ctx->argv[0], v);
+	tell(ctx, p->vm ? ctx->argv[0] : p->ifname, v);
 	if (ret && c->sent)
 		snprintf(e->message + strlen(e->message), sizeof(e->message) - strlen(e->message),
 			 "; rx-frames may be %u already, and was %lld", c->frames, (long long)c->before);

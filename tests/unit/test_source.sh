@@ -18,6 +18,9 @@ for option in "" --dry-run; do
 	[[ $err == *"vhostctl: source-test (pid "*"): no thread was stopped"* ]]
 	ok_if $? "trial $option -v tells what was done to the VM" "$err"
 done
+err=$("$VHOSTCTL" coalesce set dev source0 netns "$ns" 3 -v 2>&1 >/dev/null)
+[[ $err == "vhostctl: source0: interface "*" (source0) of network namespace "*", by ethtool netlink" ]]
+ok_if $? "coalesce set dev -v tells how the tap was asked" "$err"
 # Without a VM too.
 stdin=${VM[1]}
 exec {stdin}>&-
