@@ -23,6 +23,15 @@ static void note_error(struct device *d, const struct error *e)
 	*ARRAY_ADD(d->errors, d->n_errors) = *e;
 }
 
+/* A device that refuses one question refuses the next ones as well, and as many as it has queues. */
+static void note_refusal(struct device *d, const struct error *e)
+{
+	const struct error *last = d->n_errors ? &d->errors[d->n_errors - 1] : NULL;
+
+	if (!last || strcmp(last->operation, e->operation) != 0 || strcmp(last->message, e->message) != 0)
+		note_error(d, e);
+}
+
 static void add_queue(struct device *d, unsigned int index)
 {
 	struct queue *q = ARRAY_ADD(d->queues, d->n_queues);
@@ -104,7 +113,7 @@ static void take_answer(struct vm *vm, const struct vhost_op *op)
 			take_sole_worker(d);
 	} else if (op->errnum) {
 		vhost_explain(op, &e);
-		note_error(d, &e);
+		note_refusal(d, &e);
 	} else if (op->verb == VHOST_BUSYLOOP_GET) {
 		d->queues[op->index].busyloop_usecs = op->value;
 	} else {

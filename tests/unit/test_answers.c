@@ -12,7 +12,10 @@
 #include "util.h"
 #include "vhost.h"
 
-/* In place of the real one (the linker's --wrap): of the device with fd 3 queue 0 is refused, others are not. */
+/*
+ * In place of the real one (the linker's --wrap): of the device with fd 3 queue 0 is not there, and others are;
+ * what is asked of the one with fd 5 is refused.
+ */
 int __wrap_vhost_run(const struct vm_ref *vm, enum owner_thread rule, struct vhost_op *ops, size_t n,
 		     struct owner_log *log, struct error *e);
 
@@ -34,6 +37,8 @@ int __wrap_vhost_run(const struct vm_ref *vm, enum owner_thread rule, struct vho
 
 		op->begun = op->done = true;
 		op->errnum = (hostile ? op->index == 0 : op->index >= 130) ? ENOBUFS : 0;
+		if (op->device->fd == 5)
+			op->errnum = EPERM;
 		if (op->verb != VHOST_BUSYLOOP_SET)
 			op->value = 0;
 		ended = op->essential && op->errnum;
@@ -79,6 +84,23 @@ static void test_inspect_takes_no_queue_after_a_gap(void **unused)
 	state_free(&s);
 }
 
+static void test_inspect_tells_of_a_refusal_once(void **unused)
+{
+	struct state s = { 0 };
+	struct vm *vm = vm_of_two(&s);
+	struct selected whole = { .vm = vm };
+	const struct selection sel = { &whole, 1 };
+	struct error e = ERROR_INIT;
+
+	(void)unused;
+	vm->devices[0].fd = 5;
+	inspect_vm(vm, &sel, NULL, &e);
+	/* That its features could not be read, and one more. */
+	assert_int_equal(vm->devices[0].n_errors, 2);
+	assert_int_equal(vm->devices[0].errors[1].errnum, EPERM);
+	state_free(&s);
+}
+
 static void set(bool dry_run)
 {
 	struct state s = { 0 };
@@ -108,6 +130,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inspect_takes_no_queue_after_a_gap),
+		cmocka_unit_test(test_inspect_tells_of_a_refusal_once),
 		cmocka_unit_test(test_busyloop_takes_no_queue_after_a_gap),
 	};
 
