@@ -122,7 +122,8 @@ static int list(struct context *ctx, struct state *s, struct selection *sel, str
 	if (target_find((const char *const *)ctx->argv, 1, s, sel, e) < 0)
 		return -1;
 	if (read_workers(ctx, s, sel, e) < 0)
-		return target_error(e, sel->items[0].vm);
+		return e->target[0] ? target_error(e, sel->items[0].vm)
+				    : error_target(e, "%s", ctx->argv[0]);
 	for (size_t i = 0; i < sel->n; i++)
 		if (target_check_queues(&sel->items[i], e) < 0)
 			return -1;

@@ -121,8 +121,8 @@ void output_source(struct context *ctx, const struct state *s, const struct erro
 			s->source ? s->source : "neither");
 }
 
-static void tell_errors(struct context *ctx, const struct vm *vm, const char *part, const struct error *errors,
-			size_t n)
+static void tell_errors(struct context *ctx, const struct vm *vm, const char *part,
+			const struct error *errors, size_t n)
 {
 	_cleanup_free_ char *name = vm ? target_name(vm, NULL, NULL) : xstrdup("");
 
@@ -142,7 +142,8 @@ void output_errors(struct context *ctx, const struct state *s)
 		const struct vm *vm = &s->vms[i];
 
 		for (size_t k = 0; k < vm->n_devices; k++)
-			tell_errors(ctx, vm, vm->devices[k].id, vm->devices[k].errors, vm->devices[k].n_errors);
+			tell_errors(ctx, vm, vm->devices[k].id, vm->devices[k].errors,
+				    vm->devices[k].n_errors);
 		for (size_t k = 0; k < vm->n_taps; k++)
 			tell_errors(ctx, vm, vm->taps[k].ifname, vm->taps[k].errors, vm->taps[k].n_errors);
 		tell_errors(ctx, vm, "", vm->errors, vm->n_errors);
