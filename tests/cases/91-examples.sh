@@ -5,6 +5,10 @@
 # shellcheck disable=SC2317 # run_cases calls the tests
 # shellcheck source=tests/lib.sh
 . "$TOP/tests/lib.sh"
+if [ "$LAB_KERNEL" = 6.1 ]; then
+	echo "1..0 # SKIP the documents show a kernel with worker calls, Linux 6.5 or later"
+	exit 0
+fi
 # shellcheck source=tests/fixture/qemu.sh
 . "$TOP/tests/fixture/qemu.sh"
 case_limit=240
@@ -34,11 +38,6 @@ example() {
 	local command=$1 expected=$2 end=(timeout 90)
 	! is_endless "$command" || end=(timeout -s INT -k 10 15)
 	run "${end[@]}" script -qec "stty cols 96 rows 50; $command" /dev/null </dev/null 9<&-
-	# A kernel without such calls.
-	if [[ $LAB_KERNEL == 6.1 && $command =~ vhostctl\ worker\ (create|attach|free|spread) ]]; then
-		expect_status 5
-		return
-	fi
 	if [[ $expected == 'vhostctl: '* ]]; then
 		[ "$status" != 0 ] || fail "the example of an error succeeds"
 	elif ! is_endless "$command" || [[ $status != @(124|137) ]]; then
