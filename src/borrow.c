@@ -96,7 +96,10 @@ static int take(void *arg)
 	return 0;
 }
 
-/* A child that shares memory costs no copy of ours, of which a snapshot can make much. */
+/*
+ * A child that shares memory costs no copy of ours, of which a snapshot can make much. It ends without a
+ * signal: nobody else waits for it.
+ */
 static pid_t run_child(struct taking *t)
 {
 	static char stack[65536] __attribute__((aligned(16)));
@@ -107,7 +110,7 @@ static pid_t run_child(struct taking *t)
 	/* In the child a handler of ours would run in our memory. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
-	child = clone(take, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, t);
+	child = clone(take, stack + sizeof(stack), CLONE_VM | CLONE_VFORK, t);
 	errnum = errno;
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	errno = errnum;
@@ -125,7 +128,7 @@ static size_t count_waiting(pid_t vm)
 	size_t n = 0, of_vm = 0;
 
 	for (size_t i = 0; i < n_waiting; i++) {
-		if (waitpid(waiting[i].child, NULL, WNOHANG) != 0)
+		if (waitpid(waiting[i].child, NULL, WNOHANG | __WALL) != 0)
 			continue;
 		of_vm += waiting[i].vm == vm;
 		waiting[n++] = waiting[i];
@@ -138,7 +141,7 @@ static void wait_for(pid_t child, pid_t vm, const struct taking *t)
 {
 	/* A device of ours, which is held by its message, or none: it ends at once. */
 	if (t->class || !t->taken)
-		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		while (waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
 			;
 	else
 		*ARRAY_ADD(waiting, n_waiting) = (struct waiting){ child, vm };

@@ -118,7 +118,7 @@ test_nobody_is_stopped_with_the_snapshot_and_once_without() {
 	need_snapshot
 	run strace -f -qq -e trace=ptrace -o "$t_dir/trace" "$VHOSTCTL" stat vm1 0.3 3
 	expect_status 0
-	expect_eq "calls of ptrace" "$(<"$t_dir/trace")" ''
+	expect_eq "calls of ptrace" "$(grep -vc 'exited with' "$t_dir/trace" || true)" 0
 }
 
 test_openmetrics_passes_a_strict_parser() {
