@@ -2,7 +2,6 @@
 #include "busyloop.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "cut.h"
 #include "util.h"
@@ -191,11 +190,9 @@ static int put_back(const struct vm *vm, const struct ops *done, struct owner_lo
 			ret = vhost_explain(&ops.items[i], &second);
 	if (ret < 0 && !is_gone(vm)) {
 		_cleanup_free_ char *left = vhost_left(ops.items, ops.n);
-		size_t len = strlen(e->message);
 
-		e->status = STATUS_ROLLBACK;
-		snprintf(e->message + len, sizeof(e->message) - len,
-			 "; putting back failed too: %s; left as set: %s", second.message, left);
+		error_append(e, STATUS_ROLLBACK, "; putting back failed too: %s; left as set: %s",
+			     second.message, left);
 	}
 	free(ops.items);
 	return -1;

@@ -247,8 +247,8 @@ static int set(struct context *ctx, struct place *p, struct coalesce *c, struct 
 	ret = visit(p, c, v, e);
 	tell(ctx, p->vm ? ctx->argv[0] : p->ifname, v);
 	if (ret && c->sent)
-		snprintf(e->message + strlen(e->message), sizeof(e->message) - strlen(e->message),
-			 "; rx-frames may be %u already, and was %lld", c->frames, (long long)c->before);
+		error_append(e, e->status, "; rx-frames may be %u already, and was %lld", c->frames,
+			     (long long)c->before);
 	if (ret)
 		return error_target(e, "%s", p->vm ? ctx->argv[0] : p->ifname);
 	target = set_target(ctx, p, v);

@@ -27,6 +27,18 @@ int (error_errno)(struct error *e, int errnum, const char *operation, const char
 			 hint ? "; " : "", hint ? hint : "");
 }
 
+int (error_append)(struct error *e, enum status status, const char *fmt, ...)
+{
+	size_t len = strlen(e->message);
+	va_list ap;
+
+	e->status = status;
+	va_start(ap, fmt);
+	vsnprintf(e->message + len, sizeof(e->message) - len, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
 int (error_target)(struct error *e, const char *fmt, ...)
 {
 	va_list ap;

@@ -39,6 +39,10 @@ int (error_set)(struct error *e, enum status status, int errnum, const char *ope
 /* As error_set(), with the status that @errnum calls for and strerror's words, then @hint if any. */
 int (error_errno)(struct error *e, int errnum, const char *operation, const char *hint);
 
+/* Put @fmt, which brings its "; ", behind the message there is; the status becomes @status. Returns -1. */
+int (error_append)(struct error *e, enum status status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* Name the target of an error if nobody below did. Always returns -1. */
 int (error_target)(struct error *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -50,6 +54,7 @@ static inline int error_failed(int always)
 }
 #define error_set(...) error_failed((error_set)(__VA_ARGS__))
 #define error_errno(...) error_failed((error_errno)(__VA_ARGS__))
+#define error_append(...) error_failed((error_append)(__VA_ARGS__))
 #define error_target(...) error_failed((error_target)(__VA_ARGS__))
 
 /* EPERM, EACCES: 4; ENOTTY, EOPNOTSUPP, ENOSYS: 5; ENOENT, ESRCH: 3; the rest: 1. */

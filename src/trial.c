@@ -102,10 +102,7 @@ int trial_set(struct trial *t, struct error *e)
 	error_target(e, "%s", t->text);
 	if (trial_put_back(t, &second) == 0)
 		return -1;
-	e->status = second.status;
-	snprintf(e->message + strlen(e->message), sizeof(e->message) - strlen(e->message), "; %s",
-		 second.message);
-	return -1;
+	return error_append(e, second.status, "; %s", second.message);
 }
 
 static bool is_gone(const struct trial *t)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "inspect.h"
@@ -11,18 +10,6 @@
 #include "source.h"
 #include "target.h"
 #include "util.h"
-
-int error_append(struct error *e, enum status status, const char *fmt, ...)
-{
-	size_t len = strlen(e->message);
-	va_list ap;
-
-	e->status = status;
-	va_start(ap, fmt);
-	vsnprintf(e->message + len, sizeof(e->message) - len, fmt, ap);
-	va_end(ap);
-	return -1;
-}
 
 static int check_kind(const struct device *d, struct error *e)
 {
@@ -261,4 +248,3 @@ void note_cpus_change(struct session *s, int64_t id, int64_t tid, char *before, 
 	c->worker_id = id;
 	c->worker_tid = tid;
 }
-

@@ -65,10 +65,6 @@ void note_queue_change(struct session *s, unsigned int queue, int64_t before, in
 void note_worker_change(struct session *s, int64_t before, int64_t after, int64_t tid);
 void note_cpus_change(struct session *s, int64_t id, int64_t tid, char *before, char *after);
 
-/* "; " and a second failure behind the message of the first. Returns -1. */
-__attribute__((format(printf, 3, 4)))
-int error_append(struct error *e, enum status status, const char *fmt, ...);
-
 /* ---- workers_make.c: workers come and go ---- */
 
 /* Workers made in this session. Their threads, if they could be told from others. */
