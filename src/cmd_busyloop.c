@@ -98,23 +98,15 @@ static int read_values(struct context *ctx, struct state *s, struct selection *s
 	struct vm *vm = sel->items[0].vm;
 	struct owner_log log = { 0 };
 	struct error why = ERROR_INIT;
-	struct snapshot snap;
 	enum source source;
-	int taken, ret;
+	int ret;
 
 	if (source_parse(o->source, &source, e) < 0)
 		return -1;
-	taken = source_take(source, s, sel, &snap, &why);
-	if (taken < 0) {
-		*e = why;
-		return -1;
-	}
+	ret = source_read(source, s, sel, true, &why, e);
+	if (ret)
+		return ret < 0 ? -1 : 0;
 	output_source(ctx, s, &why);
-	if (taken) {
-		ret = source_merge(&snap, vm, true, e);
-		snapshot_free(&snap);
-		return ret;
-	}
 	ret = busyloop_get(vm, sel, &log, e);
 	output_log(ctx, vm, &log);
 	return ret;

@@ -14,18 +14,14 @@ static bool ask_kernel(struct state *s, const struct completions *found)
 {
 	struct selected one = { .vm = found->vm };
 	struct selection sel = { .items = &one, .n = 1 };
-	struct error e = ERROR_INIT;
-	struct snapshot snap;
-	bool merged;
+	struct error ignored = ERROR_INIT;
 
 	if (!found->vm || !found->device || found->device->kind == DEVICE_NET ||
-	    found->device->kind == DEVICE_VSOCK || source_take(SOURCE_AUTO, s, &sel, &snap, &e) != 1)
+	    found->device->kind == DEVICE_VSOCK ||
+	    source_read(SOURCE_AUTO, s, &sel, false, &ignored, &ignored) != 1)
 		return false;
-	merged = source_merge(&snap, found->vm, false, &e) == 0;
-	snapshot_free(&snap);
-	if (merged)
-		source_hide_unused(s, &sel);
-	return merged;
+	source_hide_unused(s, &sel);
+	return true;
 }
 
 static int print(struct context *ctx, const struct completions *found, struct error *e)

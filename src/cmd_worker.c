@@ -103,14 +103,10 @@ static int read_workers(struct context *ctx, struct state *s, const struct selec
 	struct vm *vm = sel->items[0].vm;
 	struct owner_log log = { 0 };
 	struct error why = ERROR_INIT;
-	struct snapshot snap;
-	int ret;
+	int ret = source_read(SOURCE_AUTO, s, sel, false, &why, e);
 
-	if (source_take(SOURCE_AUTO, s, sel, &snap, &why)) {
-		ret = source_merge(&snap, vm, false, e);
-		snapshot_free(&snap);
-		return ret < 0 ? ret : inspect_features(vm, sel, e);
-	}
+	if (ret)
+		return ret < 0 ? -1 : inspect_features(vm, sel, e);
 	output_source(ctx, s, &why);
 	ret = inspect_vm(vm, sel, &log, e);
 	output_log(ctx, vm, &log);

@@ -83,6 +83,22 @@ int source_merge(const struct snapshot *snap, struct vm *vm, bool ignored_too, s
 	return 0;
 }
 
+int source_read(enum source want, struct state *s, const struct selection *sel, bool ignored_too,
+		struct error *why, struct error *e)
+{
+	struct snapshot snap;
+	int ret = source_take(want, s, sel, &snap, why);
+
+	if (ret < 0)
+		*e = *why;
+	if (ret > 0) {
+		if (source_merge(&snap, sel->items[0].vm, ignored_too, e) < 0)
+			ret = -1;
+		snapshot_free(&snap);
+	}
+	return ret;
+}
+
 static bool queues_named(const struct selection *sel, const struct device *d)
 {
 	for (size_t i = 0; i < sel->n; i++)

@@ -75,14 +75,10 @@ static int look(const struct trial *t, struct state *state, struct selection *se
 {
 	_cleanup_free_ char *text = xasprintf("%d", (int)t->pid);
 	struct error ignored = ERROR_INIT;
-	struct snapshot snap;
-	int ret = trial_find(t, &text, 1, state, sel, e);
 
-	if (ret || source_take(SOURCE_AUTO, state, sel, &snap, &ignored) != 1)
-		return ret;
-	ret = source_merge(&snap, sel->items[0].vm, false, e);
-	snapshot_free(&snap);
-	return ret;
+	if (trial_find(t, &text, 1, state, sel, e))
+		return -1;
+	return source_read(SOURCE_AUTO, state, sel, false, &ignored, e) < 0 ? -1 : 0;
 }
 
 static bool is_of_device(const struct trial_undo *u)

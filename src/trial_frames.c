@@ -14,20 +14,12 @@
 /* Which tap a device drives may be known to the snapshot only. */
 static int find_pairs(struct state *state, struct selection *sel, struct error *e)
 {
-	struct snapshot snap;
+	struct error ignored = ERROR_INIT;
 	bool lacking = false;
-	int ret;
 
 	for (size_t i = 0; i < sel->n; i++)
 		lacking |= sel->items[i].device && !tap_of_device(sel->items[i].vm, sel->items[i].device);
-	if (!lacking)
-		return 0;
-	ret = source_take(SOURCE_AUTO, state, sel, &snap, e);
-	if (ret == 1) {
-		ret = source_merge(&snap, sel->items[0].vm, false, e);
-		snapshot_free(&snap);
-	}
-	return ret;
+	return lacking && source_read(SOURCE_AUTO, state, sel, false, &ignored, e) < 0 ? -1 : 0;
 }
 
 static bool is_meant(const struct selection *sel, const struct tap *t)
