@@ -155,16 +155,6 @@ static bool set_was_made(const struct vhost_op *triple)
 	return before->done && !before->errnum && (set->done ? !set->errnum : set->begun);
 }
 
-static bool is_gone(const struct vm *vm)
-{
-	struct vm_ref ref = VM_REF_INIT;
-	struct error why = ERROR_INIT;
-	bool gone = vm_hold(&ref, vm->pid, vm->start_time, &why) < 0 && why.status == STATUS_NOT_FOUND;
-
-	vm_release(&ref);
-	return gone;
-}
-
 /*
  * Put back what was set before something failed, last first. @e keeps the failure. A VM that has ended
  * took its settings along: nothing is left.
@@ -188,7 +178,7 @@ static int put_back(const struct vm *vm, const struct ops *done, struct owner_lo
 	for (size_t i = 0; i < ops.n && ret == 0; i++)
 		if (ops.items[i].errnum)
 			ret = vhost_explain(&ops.items[i], &second);
-	if (ret < 0 && !is_gone(vm)) {
+	if (ret < 0 && !vm_has_ended(vm->pid, vm->start_time)) {
 		_cleanup_free_ char *left = vhost_left(ops.items, ops.n);
 
 		error_append(e, STATUS_ROLLBACK, "; putting back failed too: %s; left as set: %s",

@@ -8,7 +8,7 @@
 #include "target.h"
 #include "util.h"
 
-/* "0", "null", or the text of those that are one. */
+/* "0", "none", or the text of those that are one. */
 static char *value(const char *text, int64_t number)
 {
 	if (text)
@@ -35,12 +35,7 @@ static void report(struct policy_run *run, const struct step *step, const struct
 
 static bool is_gone(const struct vm *vm)
 {
-	struct vm_ref ref = VM_REF_INIT;
-	struct error why = ERROR_INIT;
-	bool gone = vm_hold(&ref, vm->pid, vm->start_time, &why) < 0 && why.status == STATUS_NOT_FOUND;
-
-	vm_release(&ref);
-	return gone;
+	return vm_has_ended(vm->pid, vm->start_time);
 }
 
 /* Its steps are void, done or not. */

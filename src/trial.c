@@ -107,12 +107,7 @@ int trial_set(struct trial *t, struct error *e)
 
 static bool is_gone(const struct trial *t)
 {
-	struct vm_ref ref = VM_REF_INIT;
-	struct error ignored;
-	bool gone = vm_hold(&ref, t->pid, t->start_time, &ignored) && ignored.status == STATUS_NOT_FOUND;
-
-	vm_release(&ref);
-	return gone;
+	return vm_has_ended(t->pid, t->start_time);
 }
 
 static int left(const struct trial *t, const struct error *why, struct error *e)

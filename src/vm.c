@@ -87,6 +87,16 @@ fail:
 	return -1;
 }
 
+bool vm_has_ended(pid_t pid, uint64_t start_time)
+{
+	struct error why = ERROR_INIT;
+	struct vm_ref ref;
+	bool ended = vm_hold(&ref, pid, start_time, &why) < 0 && why.status == STATUS_NOT_FOUND;
+
+	vm_release(&ref);
+	return ended;
+}
+
 void vm_release(struct vm_ref *ref)
 {
 	if (ref->pidfd >= 0)

@@ -3,6 +3,7 @@
 #ifndef VM_H
 #define VM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -29,6 +30,9 @@ int vm_hold(struct vm_ref *ref, pid_t pid, uint64_t start_time, struct error *e)
 
 /* Whether it still runs: to be asked before each act. */
 int vm_recheck(const struct vm_ref *ref, struct error *e);
+
+/* Has the process that started at @start_time ended? False as well when there is no telling. */
+bool vm_has_ended(pid_t pid, uint64_t start_time);
 
 void vm_release(struct vm_ref *ref);
 

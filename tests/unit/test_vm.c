@@ -49,6 +49,7 @@ static void hold_and_lose(void **state)
 	assert_int_equal(vm_hold(&ref, pid, 0, &e), -1);
 	assert_int_equal(e.status, STATUS_NOT_FOUND);
 	assert_int_equal(ref.proc_fd, -1);
+	assert_true(vm_has_ended(pid, 0));
 }
 
 /* The number is right but the process is not the one that was seen. */
@@ -68,6 +69,8 @@ static void other_start_time(void **state)
 	assert_int_equal(vm_hold(&ref, pid, start_time + 1, &e), -1);
 	assert_int_equal(e.status, STATUS_NOT_FOUND);
 	assert_non_null(strstr(e.message, "another one by now"));
+	assert_true(vm_has_ended(pid, start_time + 1));
+	assert_false(vm_has_ended(pid, start_time));
 	end(pid);
 }
 
