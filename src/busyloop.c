@@ -23,13 +23,8 @@ static void add(struct ops *ops, const struct device *d, enum vhost_verb verb, u
 
 static struct queue *add_queue(struct device *d, unsigned int index)
 {
-	struct queue *q = ARRAY_ADD(d->queues, d->n_queues);
-
-	q->index = index;
-	queue_name(d->kind, index, q->name);
-	q->busyloop_usecs = q->worker_id = q->worker_tid = UNKNOWN;
 	d->queues_known = true;
-	return q;
+	return device_add_queue(d, index);
 }
 
 /*

@@ -42,15 +42,6 @@ static int find_dev(struct context *ctx, int n, struct place *p, struct error *e
 	return p->netns_fd < 0 ? -1 : 0;
 }
 
-static struct tap *tap_with_fd(struct vm *vm, int fd)
-{
-	for (size_t i = 0; i < vm->n_taps; i++)
-		for (size_t k = 0; k < vm->taps[i].n_fds; k++)
-			if (vm->taps[i].fds[k] == fd)
-				return &vm->taps[i];
-	return NULL;
-}
-
 /* Once the files of one name are told apart, the name must mean one interface still. */
 static int check_one(const struct place *p, const char *ifname, struct error *e)
 {

@@ -32,24 +32,13 @@ static void note_refusal(struct device *d, const struct error *e)
 		note_error(d, e);
 }
 
-static void add_queue(struct device *d, unsigned int index)
-{
-	struct queue *q = ARRAY_ADD(d->queues, d->n_queues);
-
-	q->index = index;
-	queue_name(d->kind, index, q->name);
-	q->busyloop_usecs = q->worker_id = q->worker_tid = UNKNOWN;
-}
-
 /* Kinds with a fixed number of queues have one worker, id 0: no kernel lets them have more. */
 static void add_fixed_queues(struct device *d)
 {
 	unsigned int n = vhost_queue_count(d->kind);
 
-	for (unsigned int i = 0; i < n; i++) {
-		add_queue(d, i);
-		d->queues[i].worker_id = 0;
-	}
+	for (unsigned int i = 0; i < n; i++)
+		device_add_queue(d, i)->worker_id = 0;
 	d->queues_known = n > 0;
 }
 
@@ -85,7 +74,7 @@ static void take_worker(struct device *d, const struct vhost_op *op)
 	if (op->index > d->n_queues)
 		return;
 	if (op->index == d->n_queues)
-		add_queue(d, op->index);
+		device_add_queue(d, op->index);
 	d->queues[op->index].worker_id = op->value;
 	d->queues_known = true;
 }
@@ -204,11 +193,8 @@ static void group_workers(struct device *d)
 	if (!d->queues_known || (d->n_queues && d->queues[0].worker_id == UNKNOWN))
 		return;
 	for (size_t i = 0; i < d->n_queues; i++) {
-		struct worker *w = NULL;
+		struct worker *w = device_worker(d, d->queues[i].worker_id);
 
-		for (size_t k = 0; k < d->n_workers && !w; k++)
-			if (d->workers[k].id == d->queues[i].worker_id)
-				w = &d->workers[k];
 		if (!w) {
 			w = ARRAY_ADD(d->workers, d->n_workers);
 			w->id = d->queues[i].worker_id;

@@ -88,7 +88,7 @@ static void take_devices(const struct monitor *m, struct watched_vm *vm, const s
 
 /* ---- taps ---- */
 
-static struct watched_tap *tap_with_fd(const struct watched_vm *vm, int fd)
+static struct watched_tap *watched_with_fd(const struct watched_vm *vm, int fd)
 {
 	for (size_t i = 0; i < vm->n_taps; i++)
 		for (size_t k = 0; k < vm->taps[i].now.n_fds; k++)
@@ -104,7 +104,7 @@ static struct watched_tap *tap_with_fd(const struct watched_vm *vm, int fd)
 static void take_fds(const struct watched_vm *vm, struct watched_tap *t, const struct tap *seen)
 {
 	for (size_t i = 0; i < seen->n_fds; i++) {
-		const struct watched_tap *other = tap_with_fd(vm, seen->fds[i]);
+		const struct watched_tap *other = watched_with_fd(vm, seen->fds[i]);
 
 		if (other && other != t)
 			return;
@@ -169,7 +169,7 @@ static void take_taps(struct monitor *m, struct watched_vm *vm, const struct vm 
 		struct watched_tap *t = NULL;
 
 		for (size_t k = 0; !t && k < tap->n_fds; k++)
-			t = tap_with_fd(vm, tap->fds[k]);
+			t = watched_with_fd(vm, tap->fds[k]);
 		if (!t) {
 			add_tap(m, vm, tap);
 			continue;

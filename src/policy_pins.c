@@ -11,14 +11,6 @@
 
 static const char *const operation = "set the worker's cpus";
 
-static const struct worker *find_worker(const struct device *d, int64_t id)
-{
-	for (size_t i = 0; i < d->n_workers; i++)
-		if (d->workers[i].id == id)
-			return &d->workers[i];
-	return NULL;
-}
-
 /* The cpus that are wanted for worker @id; NULL: none are. */
 static const char *wanted(const struct device_wants *w, const int64_t *ids, int64_t id)
 {
@@ -83,7 +75,7 @@ static int check_findable(struct session *s, const struct worker_pin *pin, struc
 
 static int add_pin(struct session *s, struct worker_plan *wp, int64_t id, const char *text, struct error *e)
 {
-	const struct worker *worker = id < 0 ? NULL : find_worker(s->job->device, id);
+	const struct worker *worker = id < 0 ? NULL : device_worker(s->job->device, id);
 	struct worker_pin pin = { .id = id, .tid = worker ? worker->tid : UNKNOWN };
 
 	if (affinity_parse(text, &pin.cpus, e) < 0)
@@ -177,7 +169,7 @@ static int pin_known(struct session *s, const struct worker_plan *wp, struct wor
 
 static void note_pin(struct session *s, const struct worker_pin *pin)
 {
-	const struct worker *worker = pin->id < 0 ? NULL : find_worker(s->job->device, pin->id);
+	const struct worker *worker = pin->id < 0 ? NULL : device_worker(s->job->device, pin->id);
 
 	note_cpus_change(s, pin->id < 0 ? UNKNOWN : pin->id, pin->tid,
 			 worker && worker->cpus ? xstrdup(worker->cpus) : NULL, ranges_text(&pin->cpus));

@@ -70,10 +70,9 @@ static void save_net(const struct vm *vm, const struct device *d, struct policy_
 
 static const char *worker_cpus(const struct device *d, int64_t id)
 {
-	for (size_t i = 0; i < d->n_workers; i++)
-		if (d->workers[i].id == id)
-			return d->workers[i].cpus;
-	return NULL;
+	const struct worker *w = device_worker(d, id);
+
+	return w ? w->cpus : NULL;
 }
 
 /* Each worker but the default one, with its queues; they come in the order of these. */

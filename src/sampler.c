@@ -173,8 +173,7 @@ static void drop_threads(const struct selection *sel, struct vm *vm)
 			vm->threads[n++] = vm->threads[i];
 			continue;
 		}
-		free(vm->threads[i].cpus);
-		free(vm->threads[i].cgroup);
+		worker_free(&vm->threads[i]);
 	}
 	vm->n_threads = n;
 }

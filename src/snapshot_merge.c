@@ -106,32 +106,18 @@ static const struct worker *find_thread(struct vm *vm, int64_t tid, enum worker_
 	_cleanup_close_ int fd = -1;
 	char path[32];
 
-	for (size_t i = 0; i < vm->n_threads; i++)
-		if (vm->threads[i].tid == tid)
-			return &vm->threads[i];
+	if (vm_thread(vm, tid))
+		return vm_thread(vm, tid);
 	snprintf(path, sizeof(path), "/proc/%lld", (long long)tid);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || threads_read_one(fd, &w))
 		return NULL;
 	if (strncmp(w.comm, "vhost-", 6)) {
-		free(w.cpus);
-		free(w.cgroup);
+		worker_free(&w);
 		return NULL;
 	}
 	*ARRAY_ADD(vm->threads, vm->n_threads) = w;
 	return &vm->threads[vm->n_threads - 1];
-}
-
-static void forget_workers(struct device *d)
-{
-	for (size_t i = 0; i < d->n_workers; i++) {
-		free(d->workers[i].cpus);
-		free(d->workers[i].cgroup);
-		free(d->workers[i].queues);
-	}
-	free(d->workers);
-	d->workers = NULL;
-	d->n_workers = 0;
 }
 
 static void fill_worker(struct vm *vm, struct device *d, const struct snap_worker *r)
@@ -170,7 +156,7 @@ static void settle_queue_threads(struct device *d)
 
 static void fill_workers(struct vm *vm, struct device *d, const struct snapshot_device *sd)
 {
-	forget_workers(d);
+	device_forget_workers(d);
 	d->workers_known = sd->d.n_worker_ids <= SNAP_WORKER_IDS;
 	for (size_t i = 0; d->workers_known && i < sd->n_workers; i++)
 		fill_worker(vm, d, &sd->workers[i]);

@@ -7,14 +7,20 @@
 
 #include "util.h"
 
-static void workers_free(struct worker *workers, size_t n)
+void worker_free(struct worker *w)
 {
-	for (size_t i = 0; i < n; i++) {
-		free(workers[i].cpus);
-		free(workers[i].cgroup);
-		free(workers[i].queues);
-	}
-	free(workers);
+	free(w->cpus);
+	free(w->cgroup);
+	free(w->queues);
+}
+
+void device_forget_workers(struct device *d)
+{
+	for (size_t i = 0; i < d->n_workers; i++)
+		worker_free(&d->workers[i]);
+	free(d->workers);
+	d->workers = NULL;
+	d->n_workers = 0;
 }
 
 void device_free(struct device *d)
@@ -24,7 +30,7 @@ void device_free(struct device *d)
 	free(d->inside.wwpn);
 	free(d->holders);
 	free(d->queues);
-	workers_free(d->workers, d->n_workers);
+	device_forget_workers(d);
 	free(d->errors);
 }
 
@@ -58,7 +64,9 @@ void vm_free(struct vm *vm)
 		tap_free(&vm->taps[i]);
 	free(vm->taps);
 	free(vm->idle_tuns);
-	workers_free(vm->threads, vm->n_threads);
+	for (size_t i = 0; i < vm->n_threads; i++)
+		worker_free(&vm->threads[i]);
+	free(vm->threads);
 	free(vm->errors);
 	memset(vm, 0, sizeof(*vm));
 }
@@ -85,6 +93,49 @@ void changes_free(struct changes *c)
 	free(c->items);
 	free(c->errors);
 	memset(c, 0, sizeof(*c));
+}
+
+struct device *device_with_fd(const struct vm *vm, int fd)
+{
+	for (size_t i = 0; i < vm->n_devices; i++)
+		if (vm->devices[i].fd == fd)
+			return &vm->devices[i];
+	return NULL;
+}
+
+struct tap *tap_with_fd(const struct vm *vm, int fd)
+{
+	for (size_t i = 0; i < vm->n_taps; i++)
+		for (size_t k = 0; k < vm->taps[i].n_fds; k++)
+			if (vm->taps[i].fds[k] == fd)
+				return &vm->taps[i];
+	return NULL;
+}
+
+struct worker *device_worker(const struct device *d, int64_t id)
+{
+	for (size_t i = 0; i < d->n_workers; i++)
+		if (d->workers[i].id == id)
+			return &d->workers[i];
+	return NULL;
+}
+
+struct worker *vm_thread(const struct vm *vm, int64_t tid)
+{
+	for (size_t i = 0; i < vm->n_threads; i++)
+		if (vm->threads[i].tid == tid)
+			return &vm->threads[i];
+	return NULL;
+}
+
+struct queue *device_add_queue(struct device *d, unsigned int index)
+{
+	struct queue *q = ARRAY_ADD(d->queues, d->n_queues);
+
+	q->index = index;
+	queue_name(d->kind, index, q->name);
+	q->busyloop_usecs = q->worker_id = q->worker_tid = UNKNOWN;
+	return q;
 }
 
 void worker_copy_thread(struct worker *w, const struct worker *thread)

@@ -206,7 +206,19 @@ void state_free(struct state *s);
 void vm_free(struct vm *vm);
 void device_free(struct device *d);
 void tap_free(struct tap *t);
+/* What a worker, or all of a device's, point to; those of the device are none then. */
+void worker_free(struct worker *w);
+void device_forget_workers(struct device *d);
 void changes_free(struct changes *c);
+
+/* NULL: there is none, or it is not known. */
+struct device *device_with_fd(const struct vm *vm, int fd);
+struct tap *tap_with_fd(const struct vm *vm, int fd);
+struct worker *device_worker(const struct device *d, int64_t id);
+struct worker *vm_thread(const struct vm *vm, int64_t tid);
+
+/* A queue more, of which no more is known than its name. */
+struct queue *device_add_queue(struct device *d, unsigned int index);
 
 /* What the scheduler tells of @thread, into @w, which has none of it yet. */
 void worker_copy_thread(struct worker *w, const struct worker *thread);

@@ -9,23 +9,6 @@
 #include "util.h"
 #include "vmfile.h"
 
-static struct device *net_with_fd(struct vm *vm, int fd)
-{
-	for (size_t i = 0; i < vm->n_devices; i++)
-		if (vm->devices[i].kind == DEVICE_NET && vm->devices[i].fd == fd)
-			return &vm->devices[i];
-	return NULL;
-}
-
-static struct tap *tap_with_fd(const struct vm *vm, int fd)
-{
-	for (size_t i = 0; i < vm->n_taps; i++)
-		for (size_t j = 0; j < vm->taps[i].n_fds; j++)
-			if (vm->taps[i].fds[j] == fd)
-				return &vm->taps[i];
-	return NULL;
-}
-
 static void set_tap(struct device *d, const struct tap *t, enum tap_source source)
 {
 	free(d->tap);
@@ -90,10 +73,10 @@ static void pair_lists(struct vm *vm, const struct nic *nic, struct told *told)
 	for (; *tap_fds && *vhost_fds && told->left; told->left--) {
 		int tap_fd = next_fd(&tap_fds);
 		const struct tap *t = is_idle_tun(vm, tap_fd) ? whole : tap_with_fd(vm, tap_fd);
-		struct device *d = net_with_fd(vm, next_fd(&vhost_fds));
+		struct device *d = device_with_fd(vm, next_fd(&vhost_fds));
 
 		/* A macvtap of another namespace has no name that we could give. */
-		if (t && d && t->ifname[0])
+		if (t && d && d->kind == DEVICE_NET && t->ifname[0])
 			set_tap(d, t, TAP_SOURCE_CMDLINE);
 	}
 }

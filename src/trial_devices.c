@@ -10,33 +10,16 @@
 #include "trial_steps.h"
 #include "util.h"
 
-static const struct device *device_at(const struct vm *vm, int fd)
-{
-	for (size_t i = 0; i < vm->n_devices; i++)
-		if (vm->devices[i].fd == fd)
-			return &vm->devices[i];
-	return NULL;
-}
-
 static int64_t default_tid(const struct device *d)
 {
-	for (size_t i = 0; i < d->n_workers; i++)
-		if (d->workers[i].id == 0)
-			return d->workers[i].tid;
-	return UNKNOWN;
-}
+	const struct worker *w = device_worker(d, 0);
 
-static bool has_thread(const struct vm *vm, int64_t tid)
-{
-	for (size_t i = 0; i < vm->n_threads; i++)
-		if (vm->threads[i].tid == tid)
-			return true;
-	return false;
+	return w ? w->tid : UNKNOWN;
 }
 
 void trial_note_device(struct trial *t, const struct vm *vm, int fd)
 {
-	const struct device *d = device_at(vm, fd);
+	const struct device *d = device_with_fd(vm, fd);
 	struct trial_device *note;
 
 	for (size_t i = 0; i < t->n_devices; i++)
@@ -54,14 +37,14 @@ void trial_note_device(struct trial *t, const struct vm *vm, int fd)
 
 enum trial_verdict trial_judge(const struct vm *vm, const struct trial_device *note)
 {
-	const struct device *d = device_at(vm, note->fd);
+	const struct device *d = device_with_fd(vm, note->fd);
 	int64_t tid = d ? default_tid(d) : UNKNOWN;
 	bool alive = true;
 
 	if (d && d->kind != note->kind)
 		d = NULL;
 	for (size_t i = 0; i < note->n_tids; i++)
-		alive &= has_thread(vm, note->tids[i]);
+		alive &= vm_thread(vm, note->tids[i]) != NULL;
 	if (!note->n_tids)
 		return d ? TRIAL_SAME : TRIAL_CLOSED;
 	if (!alive)

@@ -123,12 +123,7 @@ int session_check_mode(const struct session *s, struct error *e)
 
 const struct worker *session_worker(const struct session *s, int64_t id)
 {
-	const struct device *d = s->job->device;
-
-	for (size_t i = 0; i < d->n_workers; i++)
-		if (d->workers[i].id == id)
-			return &d->workers[i];
-	return NULL;
+	return device_worker(s->job->device, id);
 }
 
 int64_t session_tid(const struct session *s, int64_t id)
