@@ -37,13 +37,6 @@ static bool includes(const struct ranges *all, const struct ranges *some, uint32
 	return true;
 }
 
-static bool same(const struct ranges *a, const struct ranges *b)
-{
-	uint32_t missing;
-
-	return includes(a, b, &missing) && includes(b, a, &missing);
-}
-
 int affinity_parse(const char *text, struct ranges *cpus, struct error *e)
 {
 	struct ranges online = { 0 };
@@ -171,7 +164,7 @@ int affinity_set(pid_t tid, uint64_t start_time, const struct ranges *cpus, stru
 	ret = set_affinity(tid, cpus, e);
 	if (ret == 0)
 		ret = affinity_get(tid, &after, e);
-	if (ret == 0 && !same(cpus, &after)) {
+	if (ret == 0 && !ranges_equal(cpus, &after)) {
 		_cleanup_free_ char *got = ranges_text(&after);
 
 		/* The kernel leaves out what the cpuset does not allow, without a word. */

@@ -73,8 +73,7 @@ int worker_ids(char *const *texts, int n, struct ranges *ids, struct error *e)
 					 "'%s' is no worker id; give one as 'vhostctl worker "
 					 "list' shows it", texts[i]);
 		}
-		for (size_t k = 0; k < some.n; k++)
-			ranges_add(ids, some.items[k].first, some.items[k].last);
+		ranges_add_all(ids, &some);
 		ranges_free(&some);
 	}
 	return 0;
@@ -90,8 +89,8 @@ int worker_queues(struct worker_command *w, const char *text, struct ranges *que
 	int ret = target_resolve(&w->state, target, &sel, e);
 
 	*queues = (struct ranges){ 0 };
-	for (size_t i = 0; ret == 0 && i < sel.items[0].queues.n; i++)
-		ranges_add(queues, sel.items[0].queues.items[i].first, sel.items[0].queues.items[i].last);
+	if (ret == 0)
+		ranges_add_all(queues, &sel.items[0].queues);
 	selection_free(&sel);
 	return ret;
 }

@@ -116,13 +116,10 @@ static bool same_list(const struct policy_device *a, const struct policy_device 
 {
 	if (a->n_list != b->n_list)
 		return false;
-	for (size_t i = 0; i < a->n_list; i++) {
-		const struct ranges *p = &a->list[i].queues, *q = &b->list[i].queues;
-
-		if (p->n != q->n || memcmp(p->items, q->items, p->n * sizeof(*p->items)) != 0 ||
+	for (size_t i = 0; i < a->n_list; i++)
+		if (!ranges_equal(&a->list[i].queues, &b->list[i].queues) ||
 		    !same_text(a->list[i].cpus, b->list[i].cpus))
 			return false;
-	}
 	return true;
 }
 

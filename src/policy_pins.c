@@ -22,11 +22,6 @@ static const char *wanted(const struct device_wants *w, const int64_t *ids, int6
 	return w->cpus.from ? w->cpus.from->cpus : NULL;
 }
 
-static bool same(const struct ranges *a, const struct ranges *b)
-{
-	return a->n == b->n && (!a->n || !memcmp(a->items, b->items, a->n * sizeof(*a->items)));
-}
-
 /* Of a thread that the model knows and that is where it should be. */
 static bool is_there(const struct worker *worker, const struct ranges *cpus)
 {
@@ -37,7 +32,7 @@ static bool is_there(const struct worker *worker, const struct ranges *cpus)
 	if (!worker || worker->tid == UNKNOWN || !worker->cpus ||
 	    ranges_parse(worker->cpus, &now, &ignored) < 0)
 		return false;
-	there = same(&now, cpus);
+	there = ranges_equal(&now, cpus);
 	ranges_free(&now);
 	return there;
 }
@@ -158,7 +153,7 @@ static int pin_known(struct session *s, const struct worker_plan *wp, struct wor
 
 	if (affinity_get((pid_t)pin->tid, &pin->before, e) < 0)
 		return -1;
-	if (!same(&pin->before, &pin->cpus)) {
+	if (!ranges_equal(&pin->before, &pin->cpus)) {
 		if (affinity_set((pid_t)pin->tid, pin->start_time, &pin->cpus, e) < 0)
 			return -1;
 		pin->set = true;

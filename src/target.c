@@ -121,6 +121,15 @@ char *target_name(const struct vm *vm, const struct device *d, const struct queu
 	return xasprintf("%s/%s/%u", name, d->id, q->index);
 }
 
+char *target_fixed(const struct selected *item)
+{
+	_cleanup_free_ char *queues = ranges_text(&item->queues);
+
+	if (!item->device)
+		return xasprintf("%d", (int)item->vm->pid);
+	return xasprintf("%d/fd%d%s%s", (int)item->vm->pid, item->device->fd, *queues ? "/" : "", queues);
+}
+
 int target_error(struct error *e, const struct vm *vm)
 {
 	char device[sizeof(e->target)];

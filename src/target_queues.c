@@ -76,8 +76,7 @@ static int add_queue(const struct vm *vm, const struct device *d, const char *wo
 			  "'%s' is no queue; give an index, a name, or a list like 0-3,7", word);
 		return error_target(e, "%s/%s", text, word);
 	}
-	for (size_t i = 0; i < some.n; i++)
-		ranges_add(queues, some.items[i].first, some.items[i].last);
+	ranges_add_all(queues, &some);
 	ranges_free(&some);
 	return 0;
 }

@@ -151,6 +151,17 @@ bool ranges_contain(const struct ranges *r, uint32_t number)
 	return false;
 }
 
+void ranges_add_all(struct ranges *r, const struct ranges *more)
+{
+	for (size_t i = 0; i < more->n; i++)
+		ranges_add(r, more->items[i].first, more->items[i].last);
+}
+
+bool ranges_equal(const struct ranges *a, const struct ranges *b)
+{
+	return a->n == b->n && (!a->n || !memcmp(a->items, b->items, a->n * sizeof(*a->items)));
+}
+
 uint64_t ranges_count(const struct ranges *r)
 {
 	uint64_t count = 0;

@@ -35,7 +35,9 @@ struct ranges {
 /* "0-3,7" into @r, to be freed with ranges_free(). STATUS_USAGE when it is no such list. */
 int ranges_parse(const char *text, struct ranges *r, struct error *e);
 void ranges_add(struct ranges *r, uint32_t first, uint32_t last);
+void ranges_add_all(struct ranges *r, const struct ranges *more);
 bool ranges_contain(const struct ranges *r, uint32_t number);
+bool ranges_equal(const struct ranges *a, const struct ranges *b);
 uint64_t ranges_count(const struct ranges *r);
 /* "0-3,7", to be freed. */
 char *ranges_text(const struct ranges *ranges);

@@ -184,8 +184,7 @@ int workers_spread(struct worker_job *job, unsigned int count, const struct rang
 
 	if (ret < 0)
 		return -1;
-	for (size_t i = 0; i < requests->n; i++)
-		ranges_add(&known, requests->items[i].first, requests->items[i].last);
+	ranges_add_all(&known, requests);
 	ret = spread(&s, count, &known, e);
 	ranges_free(&known);
 	session_end(&s);

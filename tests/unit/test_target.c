@@ -231,6 +231,33 @@ static void long_ones(void **state)
 	free(text);
 }
 
+/* By pid and fd it is found again, whatever the VM is called. */
+static void fixed(void **state)
+{
+	static const struct {
+		const char *typed, *fixed;
+	} cases[] = {
+		{ "vm1", "188" }, { "vm1/net1", "188/fd9" }, { "a/b/net0", "201/fd3" },
+		{ "vm1/net0/tx", "188/fd8/1" }, { "vm1/scsi0/4,ctl,5", "188/fd10/0,4-5" },
+	};
+	struct state *s = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct selection sel = { 0 }, again = { 0 };
+		struct error e = ERROR_INIT;
+
+		assert_int_equal(target_resolve(s, cases[i].typed, &sel, &e), 0);
+		_cleanup_free_ char *text = target_fixed(&sel.items[0]);
+
+		assert_string_equal(text, cases[i].fixed);
+		assert_int_equal(target_resolve(s, text, &again, &e), 0);
+		assert_ptr_equal(again.items[0].device, sel.items[0].device);
+		assert_true(ranges_equal(&again.items[0].queues, &sel.items[0].queues));
+		selection_free(&sel);
+		selection_free(&again);
+	}
+}
+
 static void finding(void **state)
 {
 	const char *self[] = { NULL };
@@ -281,7 +308,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(vms),	      cmocka_unit_test(devices),
 		cmocka_unit_test(queues),     cmocka_unit_test(syntax),
-		cmocka_unit_test(selected_queues),
+		cmocka_unit_test(selected_queues), cmocka_unit_test(fixed),
 		cmocka_unit_test(long_ones),  cmocka_unit_test(finding),
 		cmocka_unit_test(errors),
 	};

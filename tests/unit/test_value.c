@@ -126,6 +126,31 @@ static void endless_list(void **state)
 	free(text);
 }
 
+static void adding_and_comparing(void **state)
+{
+	struct error e = ERROR_INIT;
+	struct ranges a = { 0 }, b = { 0 }, more;
+
+	(void)state;
+	assert_true(ranges_equal(&a, &b));
+	assert_int_equal(ranges_parse("0-2,8", &more, &e), 0);
+	ranges_add_all(&a, &more);
+	assert_true(ranges_equal(&a, &more));
+	assert_false(ranges_equal(&a, &b));
+	ranges_add_all(&a, &b);
+	assert_true(ranges_equal(&a, &more));
+	/* However they came to be: what touches is one. */
+	ranges_add(&b, 8, 8);
+	ranges_add(&b, 2, 2);
+	ranges_add(&b, 0, 1);
+	assert_true(ranges_equal(&a, &b));
+	ranges_add(&b, 9, 9);
+	assert_false(ranges_equal(&a, &b));
+	ranges_free(&a);
+	ranges_free(&b);
+	ranges_free(&more);
+}
+
 static void test_ranges_text(void **state)
 {
 	struct error e = ERROR_INIT;
@@ -144,7 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times),    cmocka_unit_test(no_times),	    cmocka_unit_test(lists),
 		cmocka_unit_test(counting), cmocka_unit_test(endless_list),
-		cmocka_unit_test(test_ranges_text),
+		cmocka_unit_test(adding_and_comparing), cmocka_unit_test(test_ranges_text),
 	};
 
 	return cmocka_run_group_tests_name("value", tests, NULL, NULL);
