@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "procfs.h"
+#include "threads.h"
 #include "util.h"
 
 #define CPUS_MAX 8192		/* NR_CPUS of the largest configurations */
@@ -144,11 +145,9 @@ static int set_affinity(pid_t tid, const struct ranges *cpus, struct error *e)
 /* Is @tid still the thread that was meant? Its number may have come to mean another. */
 static bool started_at(pid_t tid, uint64_t start_time)
 {
-	struct proc_stat st;
-	char path[48];
+	uint64_t now;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
-	return proc_read_stat(AT_FDCWD, path, &st) == 0 && st.start_time == start_time;
+	return thread_start_time(tid, &now) && now == start_time;
 }
 
 int affinity_set(pid_t tid, uint64_t start_time, const struct ranges *cpus, struct error *e)

@@ -2,11 +2,8 @@
 #include "policy_pins.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 
 #include "affinity.h"
-#include "procfs.h"
 #include "util.h"
 
 static const char *const operation = "set the worker's cpus";
@@ -35,18 +32,6 @@ static bool is_there(const struct worker *worker, const struct ranges *cpus)
 	there = ranges_equal(&now, cpus);
 	ranges_free(&now);
 	return there;
-}
-
-static bool read_start_time(int64_t tid, uint64_t *start_time)
-{
-	struct proc_stat st;
-	char path[48];
-
-	snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)tid);
-	if (proc_read_stat(AT_FDCWD, path, &st) < 0)
-		return false;
-	*start_time = st.start_time;
-	return true;
 }
 
 /* Finding the thread of a worker that the model does not know has its own conditions. */
@@ -79,7 +64,7 @@ static int add_pin(struct session *s, struct worker_plan *wp, int64_t id, const 
 		ranges_free(&pin.cpus);
 		return 0;
 	}
-	if (pin.tid != UNKNOWN && !read_start_time(pin.tid, &pin.start_time))
+	if (pin.tid != UNKNOWN && !thread_start_time(pin.tid, &pin.start_time))
 		pin.tid = UNKNOWN;
 	*ARRAY_ADD(wp->pins, wp->n_pins) = pin;
 	if (affinity_check_cpuset(s->ref.proc_fd, &pin.cpus, e) < 0)
@@ -142,7 +127,7 @@ static int pin_unknown(struct session *s, struct worker_pin *pin, struct error *
 		return ret;
 	c = &s->job->changes->items[before];
 	pin->tid = c->worker_tid;
-	pin->set = read_start_time(pin->tid, &pin->start_time) && c->before_text &&
+	pin->set = thread_start_time(pin->tid, &pin->start_time) && c->before_text &&
 		   ranges_parse(c->before_text, &pin->before, e) == 0;
 	return 0;
 }

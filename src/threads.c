@@ -59,6 +59,18 @@ int threads_read_one(int task_fd, struct worker *w)
 	return 0;
 }
 
+bool thread_start_time(int64_t tid, uint64_t *start_time)
+{
+	struct proc_stat st;
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)tid);
+	if (proc_read_stat(AT_FDCWD, path, &st) < 0)
+		return false;
+	*start_time = st.start_time;
+	return true;
+}
+
 static void add_thread(struct vm *vm, int task_fd, const struct proc_stat *st,
 		       enum worker_mode mode)
 {
@@ -107,6 +119,23 @@ int threads_read_tasks(int pid_fd, struct vm *vm)
 	return 0;
 }
 
+/* Thread @tid below @dir, if it has the flag of its kind and the name. */
+static void add_if_vhost(int dir, int tid, unsigned int kind, struct kthreads *list)
+{
+	struct proc_stat st;
+	char path[32];
+	pid_t owner;
+
+	snprintf(path, sizeof(path), "%d/stat", tid);
+	if (proc_read_stat(dir, path, &st) || !(st.flags & kind))
+		return;
+	owner = vhost_owner(st.comm);
+	if (owner)
+		*ARRAY_ADD(list->items, list->n) = (struct kthread){
+			.tid = tid, .owner_tid = owner, .start_time = st.start_time,
+		};
+}
+
 int threads_list_tasks(int pid_fd, struct kthreads *list)
 {
 	_cleanup_close_ int task_dir = open_dir(pid_fd, "task");
@@ -117,37 +146,9 @@ int threads_list_tasks(int pid_fd, struct kthreads *list)
 	if (task_dir < 0)
 		return -1;
 	procdir_start(&dir, task_dir);
-	while (procdir_next(&dir, &tid)) {
-		struct proc_stat st;
-		char path[32];
-		pid_t owner;
-
-		snprintf(path, sizeof(path), "%d/stat", tid);
-		if (proc_read_stat(task_dir, path, &st) || !(st.flags & PROC_PF_USER_WORKER))
-			continue;
-		owner = vhost_owner(st.comm);
-		if (owner)
-			*ARRAY_ADD(list->items, list->n) = (struct kthread){
-				.tid = tid, .owner_tid = owner, .start_time = st.start_time,
-			};
-	}
+	while (procdir_next(&dir, &tid))
+		add_if_vhost(task_dir, tid, PROC_PF_USER_WORKER, list);
 	return 0;
-}
-
-static void consider_kthread(int proc_fd, int tid, struct kthreads *list)
-{
-	struct proc_stat st;
-	char path[32];
-	pid_t owner;
-
-	snprintf(path, sizeof(path), "%d/stat", tid);
-	if (proc_read_stat(proc_fd, path, &st) || !(st.flags & PROC_PF_KTHREAD))
-		return;
-	owner = vhost_owner(st.comm);
-	if (owner)
-		*ARRAY_ADD(list->items, list->n) = (struct kthread){
-			.tid = tid, .owner_tid = owner, .start_time = st.start_time,
-		};
 }
 
 void threads_find_kthreads(int proc_fd, struct kthreads *list)
@@ -162,7 +163,7 @@ void threads_find_kthreads(int proc_fd, struct kthreads *list)
 
 			if (end == p)
 				break;
-			consider_kthread(proc_fd, (int)tid, list);
+			add_if_vhost(proc_fd, (int)tid, PROC_PF_KTHREAD, list);
 		}
 	} else {
 		_cleanup_close_ int all = open_dir(proc_fd, ".");
@@ -171,7 +172,7 @@ void threads_find_kthreads(int proc_fd, struct kthreads *list)
 
 		procdir_start(&dir, all);
 		while (procdir_next(&dir, &pid))
-			consider_kthread(proc_fd, pid, list);
+			add_if_vhost(proc_fd, pid, PROC_PF_KTHREAD, list);
 	}
 }
 

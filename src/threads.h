@@ -36,6 +36,9 @@ void threads_find_kthreads(int proc_fd, struct kthreads *list);
 /* Add those of @list that serve @vm to vm->threads. */
 void threads_match_kthreads(int proc_fd, const struct kthreads *list, struct vm *vm);
 
+/* When the thread of that number started, which tells it from another one later; false: there is none. */
+bool thread_start_time(int64_t tid, uint64_t *start_time);
+
 /* Cpus, policy, nice, cgroup and cpu time of the thread below @task_fd again, into @w. */
 int threads_read_one(int task_fd, struct worker *w);
 

@@ -2,11 +2,9 @@
 #include "workers_core.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "inspect.h"
-#include "procfs.h"
 #include "source.h"
 #include "target.h"
 #include "util.h"
@@ -136,16 +134,9 @@ int64_t session_tid(const struct session *s, int64_t id)
 bool session_thread(const struct session *s, int64_t id, struct kthread *thread)
 {
 	int64_t tid = session_tid(s, id);
-	struct proc_stat st;
-	char path[48];
 
-	if (tid == UNKNOWN)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
-	if (proc_read_stat(AT_FDCWD, path, &st) < 0)
-		return false;
-	*thread = (struct kthread){ .tid = (pid_t)tid, .start_time = st.start_time };
-	return true;
+	*thread = (struct kthread){ .tid = (pid_t)tid };
+	return tid != UNKNOWN && thread_start_time(tid, &thread->start_time);
 }
 
 int session_threads(struct session *s, struct kthreads *list, struct error *e)
