@@ -6,9 +6,6 @@
 #include "cut.h"
 #include "util.h"
 
-/* A vhost-scsi has at most so many queues (max_io_vqs of its module, and two more). */
-#define QUEUES_MAX 1026
-
 struct ops {
 	struct vhost_op *items;
 	size_t n;
@@ -95,7 +92,7 @@ int busyloop_get(struct vm *vm, const struct selection *sel, struct owner_log *l
 {
 	bool more = true;
 
-	for (unsigned int from = 0; more && from < QUEUES_MAX; from += OWNER_BATCH)
+	for (unsigned int from = 0; more && from < VHOST_SCSI_QUEUES_MAX; from += OWNER_BATCH)
 		if (get_round(vm, sel, from, log, &more, e) < 0)
 			return -1;
 	return 0;

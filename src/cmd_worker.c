@@ -8,8 +8,7 @@
 #include "output.h"
 #include "source.h"
 #include "util.h"
-
-#define COUNT_MAX 1024		/* as many request queues as vhost_scsi can have */
+#include "vhost.h"
 
 int worker_command_start(struct worker_command *w, struct context *ctx, bool with_queues,
 			 struct error *e)
@@ -158,9 +157,9 @@ int worker_count(const char *text, const char *option, unsigned int *count, stru
 
 	if (!text)
 		return 0;
-	if (parse_uint(text, COUNT_MAX, &n) < 0 || n == 0)
+	if (parse_uint(text, VHOST_SCSI_WORKERS_MAX, &n) < 0 || n == 0)
 		return error_set(e, STATUS_USAGE, 0, NULL, "%s takes a number from 1 to %d, not '%s'", option,
-				 COUNT_MAX, text);
+				 VHOST_SCSI_WORKERS_MAX, text);
 	*count = (unsigned int)n;
 	return 0;
 }

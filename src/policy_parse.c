@@ -7,9 +7,7 @@
 #include "policy.h"
 #include "procfs.h"
 #include "util.h"
-
-#define WORKERS_MAX 1024	/* as many request queues as vhost_scsi can have */
-#define QUEUES_MAX 1026		/* and two more */
+#include "vhost.h"
 
 /* For people: JSON has no other place for words. */
 static int read_comment(struct json_reader *r, const struct json_at *at, json_t *v, void *into)
@@ -92,15 +90,15 @@ static bool parse_queue(const char *word, uint32_t *first, uint32_t *last)
 	if (!strcmp(word, "ctl") || !strcmp(word, "event"))
 		return true;
 	if (!strncmp(word, "req", 3)) {
-		if (!proc_number(word + 3, strlen(word + 3), QUEUES_MAX - 3, &a))
+		if (!proc_number(word + 3, strlen(word + 3), VHOST_SCSI_WORKERS_MAX - 1, &a))
 			return false;
-		*first = *last = (uint32_t)a + 2;
+		*first = *last = (uint32_t)a + VHOST_SCSI_FIRST_REQUEST;
 		return true;
 	}
-	if (!proc_number(word, len, QUEUES_MAX - 1, &a))
+	if (!proc_number(word, len, VHOST_SCSI_QUEUES_MAX - 1, &a))
 		return false;
 	b = a;
-	if (word[len] && !proc_number(word + len + 1, strlen(word + len + 1), QUEUES_MAX - 1, &b))
+	if (word[len] && !proc_number(word + len + 1, strlen(word + len + 1), VHOST_SCSI_QUEUES_MAX - 1, &b))
 		return false;
 	*first = (uint32_t)a;
 	*last = (uint32_t)b;
@@ -119,7 +117,7 @@ static int read_queues(struct json_reader *r, const struct json_at *at, json_t *
 	for (p = text; (word = strsep(&p, ","));) {
 		if (!parse_queue(word, &first, &last))
 			return json_fail(r, at, "'%.40s' is no queue; it is ctl, event, req0, an index up to "
-				    "%d, or a range such as 2-5", word, QUEUES_MAX - 1);
+				    "%d, or a range such as 2-5", word, VHOST_SCSI_QUEUES_MAX - 1);
 		ranges_add(&w->queues, first, last);
 	}
 	return 0;
@@ -158,8 +156,8 @@ static int read_worker_list(struct json_reader *r, const struct json_at *at, jso
 	size_t i;
 
 	d->workers = WORKERS_LISTED;
-	if (json_array_size(v) > WORKERS_MAX)
-		return json_fail(r, at, "these are more than %d workers", WORKERS_MAX);
+	if (json_array_size(v) > VHOST_SCSI_WORKERS_MAX)
+		return json_fail(r, at, "these are more than %d workers", VHOST_SCSI_WORKERS_MAX);
 	json_array_foreach(v, i, item) {
 		const struct json_at here = { at, NULL, i };
 
@@ -186,7 +184,7 @@ static int read_workers(struct json_reader *r, const struct json_at *at, json_t 
 				 json_string_value(v));
 	if (!json_is_integer(v))
 		return json_wrong_type(r, at, "a number, \"per-queue\" or an array", v);
-	if (json_read_number(r, at, v, 1, WORKERS_MAX, &count) < 0)
+	if (json_read_number(r, at, v, 1, VHOST_SCSI_WORKERS_MAX, &count) < 0)
 		return -1;
 	d->workers = WORKERS_COUNT;
 	d->count = (unsigned int)count;

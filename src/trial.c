@@ -9,6 +9,7 @@
 #include "trial_steps.h"
 #include "util.h"
 #include "value.h"
+#include "vhost.h"
 
 static int bad_setting(const char *text, struct error *e)
 {
@@ -21,9 +22,10 @@ static int parse_workers(const char *text, uint32_t *count, struct error *e)
 {
 	uint64_t n = 0;
 
-	if (strcmp(text, "per-queue") && (parse_uint(text, 1024, &n) || !n))
+	if (strcmp(text, "per-queue") && (parse_uint(text, VHOST_SCSI_WORKERS_MAX, &n) || !n))
 		return error_set(e, STATUS_USAGE, 0, NULL,
-				 "workers=%s is neither per-queue nor a number from 1 to 1024", text);
+				 "workers=%s is neither per-queue nor a number from 1 to %d", text,
+				 VHOST_SCSI_WORKERS_MAX);
 	*count = (uint32_t)n;
 	return 0;
 }

@@ -54,6 +54,8 @@ int vhost_explain(const struct vhost_op *op, struct error *e);
 #define VHOST_SCSI_QUEUES_MAX 1026
 /* ... which come after control and event queue (VHOST_SCSI_VQ_IO). */
 #define VHOST_SCSI_FIRST_REQUEST 2
+/* One worker for each request queue is the most that can be of use. */
+#define VHOST_SCSI_WORKERS_MAX (VHOST_SCSI_QUEUES_MAX - VHOST_SCSI_FIRST_REQUEST)
 
 /* Does the kernel use a busy-loop timeout on this kind, or only store it? */
 bool vhost_uses_busyloop(enum device_kind kind);
