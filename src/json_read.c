@@ -89,6 +89,23 @@ int json_read_object(struct json_reader *r, const struct json_at *at, json_t *v,
 	return 0;
 }
 
+int json_read_array(struct json_reader *r, const struct json_at *at, json_t *v, json_read_value read,
+		    void *into)
+{
+	json_t *item;
+	size_t i;
+
+	if (!json_is_array(v))
+		return json_wrong_type(r, at, "an array", v);
+	json_array_foreach(v, i, item) {
+		const struct json_at here = { at, NULL, i };
+
+		if (read(r, &here, item, into) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int json_read_string(struct json_reader *r, const struct json_at *at, const json_t *v, const char *what,
 		       char **into)
 {

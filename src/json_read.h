@@ -25,10 +25,13 @@ struct json_reader {
 	struct error *e;
 };
 
+/* Reads the value @v, which stands at @at, into a struct that who named the reader knows. */
+typedef int (*json_read_value)(struct json_reader *r, const struct json_at *at, json_t *v, void *into);
+
 /* A key of an object: how to read it, and where into. The last one has no name. */
 struct json_field {
 	const char *name;
-	int (*read)(struct json_reader *r, const struct json_at *at, json_t *v, void *into);
+	json_read_value read;
 	bool required;
 };
 
@@ -42,6 +45,9 @@ int json_fail(struct json_reader *r, const struct json_at *at, const char *fmt, 
 int json_wrong_type(struct json_reader *r, const struct json_at *at, const char *wanted, const json_t *v);
 int json_read_object(struct json_reader *r, const struct json_at *at, json_t *v,
 		     const struct json_field *fields, void *into);
+/* Each of its elements by @read, all with the same @into. */
+int json_read_array(struct json_reader *r, const struct json_at *at, json_t *v, json_read_value read,
+		    void *into);
 /* Not an empty one. @what says what it is, for errors. */
 int json_read_string(struct json_reader *r, const struct json_at *at, const json_t *v, const char *what,
 		     char **into);

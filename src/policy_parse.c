@@ -149,23 +149,22 @@ static int check_overlap(struct json_reader *r, const struct json_at *at, const 
 	return 0;
 }
 
+static int read_worker(struct json_reader *r, const struct json_at *at, json_t *v, void *into)
+{
+	struct policy_device *d = into;
+
+	if (json_read_object(r, at, v, worker_fields, ARRAY_ADD(d->list, d->n_list)) < 0)
+		return -1;
+	return check_overlap(r, at, d);
+}
+
 static int read_worker_list(struct json_reader *r, const struct json_at *at, json_t *v,
 			    struct policy_device *d)
 {
-	json_t *item;
-	size_t i;
-
 	d->workers = WORKERS_LISTED;
 	if (json_array_size(v) > VHOST_SCSI_WORKERS_MAX)
 		return json_fail(r, at, "these are more than %d workers", VHOST_SCSI_WORKERS_MAX);
-	json_array_foreach(v, i, item) {
-		const struct json_at here = { at, NULL, i };
-
-		if (json_read_object(r, &here, item, worker_fields, ARRAY_ADD(d->list, d->n_list)) < 0 ||
-		    check_overlap(r, &here, d) < 0)
-			return -1;
-	}
-	return 0;
+	return json_read_array(r, at, v, read_worker, d);
 }
 
 static int read_workers(struct json_reader *r, const struct json_at *at, json_t *v, void *into)
@@ -312,24 +311,19 @@ static int check_device(struct json_reader *r, const struct json_at *at, const s
 	return 0;
 }
 
-static int read_devices(struct json_reader *r, const struct json_at *at, json_t *v, void *into)
+static int read_device(struct json_reader *r, const struct json_at *at, json_t *v, void *into)
 {
 	struct policy_vm *vm = into;
-	json_t *item;
-	size_t i;
+	struct policy_device *d = ARRAY_ADD(vm->devices, vm->n_devices);
 
-	if (!json_is_array(v))
-		return json_wrong_type(r, at, "an array", v);
-	json_array_foreach(v, i, item) {
-		const struct json_at here = { at, NULL, i };
-		struct policy_device *d = ARRAY_ADD(vm->devices, vm->n_devices);
+	policy_device_init(d);
+	d->where = json_where(r, at);
+	return json_read_object(r, at, v, device_fields, d) < 0 ? -1 : check_device(r, at, d);
+}
 
-		policy_device_init(d);
-		d->where = json_where(r, &here);
-		if (json_read_object(r, &here, item, device_fields, d) < 0 || check_device(r, &here, d) < 0)
-			return -1;
-	}
-	return 0;
+static int read_devices(struct json_reader *r, const struct json_at *at, json_t *v, void *into)
+{
+	return json_read_array(r, at, v, read_device, into);
 }
 
 static const struct json_field vm_fields[] = {
@@ -339,23 +333,18 @@ static const struct json_field vm_fields[] = {
 	{ NULL, NULL, false },
 };
 
-static int read_vms(struct json_reader *r, const struct json_at *at, json_t *v, void *into)
+static int read_vm(struct json_reader *r, const struct json_at *at, json_t *v, void *into)
 {
 	struct policy *p = into;
-	json_t *item;
-	size_t i;
+	struct policy_vm *vm = ARRAY_ADD(p->vms, p->n_vms);
 
-	if (!json_is_array(v))
-		return json_wrong_type(r, at, "an array", v);
-	json_array_foreach(v, i, item) {
-		const struct json_at here = { at, NULL, i };
-		struct policy_vm *vm = ARRAY_ADD(p->vms, p->n_vms);
+	vm->where = json_where(r, at);
+	return json_read_object(r, at, v, vm_fields, vm);
+}
 
-		vm->where = json_where(r, &here);
-		if (json_read_object(r, &here, item, vm_fields, vm) < 0)
-			return -1;
-	}
-	return 0;
+static int read_vms(struct json_reader *r, const struct json_at *at, json_t *v, void *into)
+{
+	return json_read_array(r, at, v, read_vm, into);
 }
 
 static int read_schema(struct json_reader *r, const struct json_at *at, json_t *v, void *into)
