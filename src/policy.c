@@ -2,7 +2,6 @@
 #include "policy.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "util.h"
 
@@ -23,11 +22,6 @@ static void device_entry_free(struct policy_device *d)
 		free(d->list[i].cpus);
 	}
 	free(d->list);
-}
-
-bool policy_is_uuid(const char *text)
-{
-	return strlen(text) == 36 && text[strspn(text, "0123456789abcdefABCDEF-")] == '\0';
 }
 
 void policy_free(struct policy *p)

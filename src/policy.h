@@ -55,8 +55,6 @@ struct policy {
 
 void policy_free(struct policy *p);
 
-bool policy_is_uuid(const char *text);
-
 /* Everything unsaid. */
 void policy_device_init(struct policy_device *d);
 

@@ -9,6 +9,7 @@
 #include "target.h"
 #include "util.h"
 #include "vhost.h"
+#include "vmname.h"
 
 static bool glob(const char *pattern, const char *text)
 {
@@ -34,7 +35,7 @@ bool policy_may_match(const struct policy *p, const char *text)
 	uint64_t pid;
 
 	/* The name of a pid or a uuid is known when the VM is there. */
-	if (proc_number(text, strlen(text), INT32_MAX, &pid) || policy_is_uuid(text))
+	if (proc_number(text, strlen(text), INT32_MAX, &pid) || vmname_is_uuid(text))
 		return p->n_vms > 0;
 	for (size_t i = 0; i < p->n_vms; i++)
 		if (p->vms[i].uuid || !p->vms[i].name || glob(p->vms[i].name, text))

@@ -8,6 +8,7 @@
 #include "procfs.h"
 #include "util.h"
 #include "vhost.h"
+#include "vmname.h"
 
 /* For people: JSON has no other place for words. */
 static int read_comment(struct json_reader *r, const struct json_at *at, json_t *v, void *into)
@@ -244,7 +245,7 @@ static int read_uuid(struct json_reader *r, const struct json_at *at, json_t *v,
 
 	if (json_read_string(r, at, v, "a uuid", &vm->uuid) < 0)
 		return -1;
-	if (policy_is_uuid(vm->uuid))
+	if (vmname_is_uuid(vm->uuid))
 		return 0;
 	return json_fail(r, at, "'%.64s' is no uuid", vm->uuid);
 }

@@ -97,6 +97,7 @@ static void test_keys(void **state)
 	refused(VM("\"name\":1", ""), "$.vms[0].match.name", "the name of a VM, not a number");
 	refused(VM("\"name\":\"\"", ""), "$.vms[0].match.name", "it is empty");
 	refused(VM("\"uuid\":\"1234\"", ""), "$.vms[0].match.uuid", "'1234' is no uuid");
+	refused(VM("\"uuid\":\"0123456789ab-cdef-0123-456789abcdef-\"", ""), "$.vms[0].match.uuid", "is no uuid");
 	refused(VM("", "{}"), D0, "the key 'match' is missing");
 	refused(VM("", "{\"match\":{\"kind\":\"vnet\"}}"), D0 ".match.kind", "net, scsi, vsock or vdpa");
 	refused(VM("", "{\"match\":{\"kind\":null}}"), D0 ".match.kind", "a string, not null");

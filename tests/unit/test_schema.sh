@@ -65,6 +65,7 @@ both "workers without queues" 2 "$(entry '' '"workers":[{}]')"
 both "no queues" 2 "$(entry '' '"workers":[{"queues":"x"}]')"
 both "no cpus" 2 "$(entry '' '"cpus":"x"')"
 both "an empty name" 2 "$(entry '"id":""')"
+both "a uuid of another form" 2 '{"schema":1,"vms":[{"match":{"uuid":"0123456789ab-cdef-0123-456789abcdef-"},"devices":[]}]}'
 both "another schema" 2 '{"schema":2,"vms":[]}'
 both "no match" 2 '{"schema":1,"vms":[{"devices":[]}]}'
 refused "a byte above ASCII" state $'\xc3\xa9'
