@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "options.h"
 
-#include <ctype.h>
 #include <getopt.h>
-#include <limits.h>
 #include <string.h>
 
 #include "nearest.h"
+#include "procfs.h"
 #include "util.h"
 
 /* Beyond any short option's character: what getopt_long returns for long ones. */
@@ -112,10 +111,9 @@ static int refused(const struct parser *p, int code, char *const argv[], struct 
 			 near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
 }
 
-static int store(const struct option_spec *spec, void *base, const char *arg, struct error *e)
+static void store(const struct option_spec *spec, void *base, const char *arg)
 {
 	char *at = (char *)base + spec->offset;
-	uint64_t number;
 
 	switch (spec->type) {
 	case OPTION_FLAG:
@@ -130,15 +128,7 @@ static int store(const struct option_spec *spec, void *base, const char *arg, st
 	case OPTION_STRING:
 		*(const char **)at = arg;
 		break;
-	case OPTION_UINT:
-		if (parse_uint(arg, spec->value ? spec->value : UINT_MAX, &number) < 0)
-			return error_set(e, STATUS_USAGE, 0, NULL,
-					 "option --%s: '%s' is not a number from 0 to %u",
-					 spec->name, arg, spec->value ? spec->value : UINT_MAX);
-		*(unsigned int *)at = (unsigned int)number;
-		break;
 	}
-	return 0;
 }
 
 int options_parse(const struct option_set *sets, size_t n_sets, int argc, char **argv,
@@ -156,7 +146,7 @@ int options_parse(const struct option_set *sets, size_t n_sets, int argc, char *
 		if (index < 0)
 			rc = refused(&p, code, argv, e);
 		else
-			rc = store(p.specs[index], p.bases[index], optarg, e);
+			store(p.specs[index], p.bases[index], optarg);
 	}
 	parser_free(&p);
 	return rc ? rc : optind;
@@ -187,15 +177,5 @@ void options_dump(FILE *f, const char *command, const struct option_spec *specs)
 
 int parse_uint(const char *s, uint64_t max, uint64_t *value)
 {
-	unsigned long long n;
-	char *end;
-
-	if (!isdigit((unsigned char)s[0])) /* strtoull takes blanks and signs */
-		return -1;
-	errno = 0;
-	n = strtoull(s, &end, 10);
-	if (errno || *end || n > max)
-		return -1;
-	*value = n;
-	return 0;
+	return proc_number(s, strlen(s), max, value) ? 0 : -1;
 }

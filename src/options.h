@@ -18,7 +18,6 @@ enum option_type {
 	OPTION_COUNT,	/* int, one more each time */
 	OPTION_CHOICE,	/* int, becomes .value */
 	OPTION_STRING,	/* const char *, points into argv */
-	OPTION_UINT,	/* unsigned int, up to .value (0: UINT_MAX) */
 };
 
 /* A table ends with an entry whose name is NULL. */
