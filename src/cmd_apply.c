@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cmd_policy.h"
-#include "escape.h"
 #include "output.h"
 #include "util.h"
 
@@ -38,11 +37,8 @@ void policy_command_log(struct context *ctx, const struct policy_run *run)
 
 static void tell(struct context *ctx, const struct sentences *s)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		_cleanup_free_ char *safe = escape_text(s->items[i], ctx->utf8);
-
-		fprintf(ctx->err, "vhostctl: %s\n", safe);
-	}
+	for (size_t i = 0; i < s->n; i++)
+		output_remark(ctx, s->items[i]);
 }
 
 static int read_wait(const struct context *ctx, uint64_t *secs, struct error *e)

@@ -2,8 +2,8 @@
 #include "busyloop.h"
 #include "command.h"
 #include "cut.h"
-#include "escape.h"
 #include "output.h"
+#include "sentences.h"
 #include "source.h"
 #include "target.h"
 #include "util.h"
@@ -31,37 +31,17 @@ static const struct option_spec set_table[] = {
 	{ NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0 },
 };
 
-/* What the reader should know of a device that was named. */
-static char *note_on(const struct vm *vm, const struct device *d)
-{
-	_cleanup_free_ char *name = target_name(vm, d, NULL);
-
-	if (vhost_uses_busyloop(d->kind))
-		return NULL;
-	return xasprintf("%s: vhost-%s stores a busy-loop timeout but ignores it", name,
-			 device_kind_name(d->kind));
-}
-
-struct notes {
-	char **items;
-	size_t n;
-};
-
-static void collect_notes(const struct selection *sel, struct notes *notes)
+/* What the reader should know of the devices that were named. */
+static void collect_notes(const struct selection *sel, struct sentences *notes)
 {
 	for (size_t i = 0; i < sel->n; i++) {
-		char *note = note_on(sel->items[i].vm, sel->items[i].device);
+		const struct device *d = sel->items[i].device;
+		_cleanup_free_ char *name = target_name(sel->items[i].vm, d, NULL);
 
-		if (note)
-			*ARRAY_ADD(notes->items, notes->n) = note;
+		if (!vhost_uses_busyloop(d->kind))
+			sentences_add(notes, "%s: vhost-%s stores a busy-loop timeout but ignores it", name,
+				      device_kind_name(d->kind));
 	}
-}
-
-static void notes_free(struct notes *notes)
-{
-	for (size_t i = 0; i < notes->n; i++)
-		free(notes->items[i]);
-	free(notes->items);
 }
 
 /* A VM named as a whole means those of its devices on which the timeout has a meaning. */
@@ -115,7 +95,7 @@ static int read_values(struct context *ctx, struct state *s, struct selection *s
 static int get(struct context *ctx, struct state *s, struct selection *sel, struct error *e)
 {
 	const struct get_options *o = ctx->options;
-	struct notes notes = { 0 };
+	struct sentences notes = { 0 };
 	struct vm *vm;
 
 	if (find(ctx, s, sel, e) < 0)
@@ -127,12 +107,9 @@ static int get(struct context *ctx, struct state *s, struct selection *sel, stru
 		if (target_check_queues(&sel->items[i], e) < 0)
 			return -1;
 	collect_notes(sel, &notes);
-	for (size_t i = 0; i < notes.n && ctx->verbosity >= 0; i++) {
-		_cleanup_free_ char *safe = escape_text(notes.items[i], ctx->utf8);
-
-		fprintf(ctx->err, "vhostctl: %s\n", safe);
-	}
-	notes_free(&notes);
+	for (size_t i = 0; i < notes.n && ctx->verbosity >= 0; i++)
+		output_remark(ctx, notes.items[i]);
+	sentences_free(&notes);
 	if (!o->all_queues)
 		source_hide_unused(s, sel);
 	state_cut(s, sel);
@@ -164,7 +141,7 @@ static int check_value(const struct context *ctx, uint32_t *usecs, struct error 
 }
 
 static int set(struct context *ctx, struct state *s, struct selection *sel, struct changes *c,
-	       struct notes *notes, struct error *e)
+	       struct sentences *notes, struct error *e)
 {
 	struct owner_log log = { 0 };
 	uint32_t usecs;
@@ -189,10 +166,10 @@ static int run_set(struct context *ctx, struct error *e)
 	struct state s = { 0 };
 	struct selection sel = { 0 };
 	struct changes c = { 0 };
-	struct notes notes = { 0 };
+	struct sentences notes = { 0 };
 	int ret = set(ctx, &s, &sel, &c, &notes, e);
 
-	notes_free(&notes);
+	sentences_free(&notes);
 	changes_free(&c);
 	selection_free(&sel);
 	state_free(&s);

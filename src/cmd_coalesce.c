@@ -4,7 +4,6 @@
 #include "coalesce.h"
 #include "command.h"
 #include "cut.h"
-#include "escape.h"
 #include "output.h"
 #include "scan.h"
 #include "target.h"
@@ -97,15 +96,13 @@ static int find(struct context *ctx, int n, struct place *p, struct error *e)
 static void tell(struct context *ctx, const char *target, const struct tap_visit *v)
 {
 	_cleanup_free_ char *text = NULL;
-	_cleanup_free_ char *safe = NULL;
 
 	if (ctx->verbosity < 1 || !v->ethnl.ifindex)
 		return;
 	text = xasprintf("%s: interface %d (%s) of network namespace %lld, by %s", target, v->link.ifindex,
 			 v->link.ifname, (long long)v->ns.inode,
 			 v->ethnl.by_ioctl ? "the ethtool ioctl" : "ethtool netlink");
-	safe = escape_text(text, ctx->utf8);
-	fprintf(ctx->err, "vhostctl: %s\n", safe);
+	output_remark(ctx, text);
 }
 
 static int get_dev(struct context *ctx, struct place *p, struct error *e)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* "help", --help and --dump-options: all from the command and option tables. */
-#include <string.h>
-
 #include "command.h"
 #include "output.h"
 #include "util.h"
@@ -72,16 +70,6 @@ static void dump_commands(FILE *f, const struct command *const *commands, const 
 	}
 }
 
-/* Give @text of open_memstream to the output once its stream is closed. */
-static int finish(struct context *ctx, FILE *f, char **text, struct error *e)
-{
-	int failed = ferror(f) | fclose(f);
-	int rc = failed ? error_errno(e, ENOMEM, "print", NULL) : output_text(ctx, *text, e);
-
-	free(*text);
-	return rc;
-}
-
 int help_print(struct context *ctx, struct error *e)
 {
 	char *text = NULL;
@@ -94,7 +82,7 @@ int help_print(struct context *ctx, struct error *e)
 		command_help(f, ctx, ctx->command);
 	else
 		program_help(f, ctx);
-	return finish(ctx, f, &text, e);
+	return output_memstream(ctx, f, &text, e);
 }
 
 int help_dump_options(struct context *ctx, struct error *e)
@@ -107,7 +95,7 @@ int help_dump_options(struct context *ctx, struct error *e)
 		return error_errno(e, errno, "print", NULL);
 	options_dump(f, "-", global_options);
 	dump_commands(f, ctx->commands, "");
-	return finish(ctx, f, &text, e);
+	return output_memstream(ctx, f, &text, e);
 }
 
 static int run_help(struct context *ctx, struct error *e)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* --dump-targets: what a shell offers while a target is being typed. No thread is stopped for it. */
-#include <string.h>
-
 #include "command.h"
 #include "complete.h"
 #include "output.h"
@@ -29,16 +27,12 @@ static int print(struct context *ctx, const struct completions *found, struct er
 	char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
-	int rc, failed;
 
 	if (!f)
 		return error_errno(e, errno, "print", NULL);
 	for (size_t i = 0; i < found->n; i++)
 		fprintf(f, "%s\t%s\n", completion_kind_name(found->items[i].kind), found->items[i].text);
-	failed = ferror(f) | fclose(f);
-	rc = failed ? error_errno(e, ENOMEM, "print", NULL) : output_text(ctx, text, e);
-	free(text);
-	return rc;
+	return output_memstream(ctx, f, &text, e);
 }
 
 int targets_dump(struct context *ctx, struct error *e)

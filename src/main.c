@@ -10,7 +10,6 @@
 
 #include "command.h"
 #include "error.h"
-#include "escape.h"
 #include "output.h"
 #include "stopper.h"
 #include "util.h"
@@ -57,14 +56,13 @@ static int terminal_width(void)
 }
 
 /* "vhostctl: TARGET: what failed: why; what to do", on one line whatever the parts hold. */
-static void print_error(const struct context *ctx, const struct error *e)
+static void print_error(struct context *ctx, const struct error *e)
 {
 	_cleanup_free_ char *text = xasprintf("%s%s%s%s%s", e->target, e->target[0] ? ": " : "",
 					      e->operation, e->operation[0] ? ": " : "",
 					      e->message);
-	_cleanup_free_ char *safe = escape_text(text, ctx->utf8);
 
-	fprintf(ctx->err, "vhostctl: %s\n", safe);
+	output_remark(ctx, text);
 }
 
 static int run(struct context *ctx, struct stopper *held, int argc, char **argv, struct error *e)

@@ -2,7 +2,6 @@
 #include "output.h"
 
 #include <stdio_ext.h>
-#include <string.h>
 
 #include "dot.h"
 #include "escape.h"
@@ -22,6 +21,22 @@ static int write_all(FILE *f, const char *text, struct error *e)
 int output_text(struct context *ctx, const char *text, struct error *e)
 {
 	return write_all(ctx->out, text, e);
+}
+
+int output_memstream(struct context *ctx, FILE *f, char **text, struct error *e)
+{
+	int failed = ferror(f) | fclose(f);
+	int rc = failed ? error_errno(e, ENOMEM, "print", NULL) : output_text(ctx, *text, e);
+
+	free(*text);
+	return rc;
+}
+
+void output_remark(struct context *ctx, const char *text)
+{
+	_cleanup_free_ char *safe = escape_text(text, ctx->utf8);
+
+	fprintf(ctx->err, "vhostctl: %s\n", safe);
 }
 
 static struct table_style style(const struct context *ctx)

@@ -26,8 +26,6 @@ int output_policy(struct context *ctx, const struct policy *p, struct error *e);
 /* With -v, on ctx->err: each system call that touched @vm, with times. */
 void output_log(struct context *ctx, const struct vm *vm, const struct owner_log *log);
 
-int output_check(struct context *ctx, const struct check *c, struct error *e);
-
 /* With -v, on ctx->err: why s->source is not the snapshot, if @why says so. */
 void output_source(struct context *ctx, const struct state *s, const struct error *why);
 
@@ -40,7 +38,12 @@ void output_errors(struct context *ctx, const struct state *s);
  */
 int output_stream(struct context *ctx, char *text, bool *closed, struct error *e);
 
+/* "vhostctl: @text" on ctx->err, one line whatever bytes it holds. */
+void output_remark(struct context *ctx, const char *text);
+
 /* Plain text such as help; not silenced by -q. */
 int output_text(struct context *ctx, const char *text, struct error *e);
+/* The same of a stream of open_memstream(), which is closed, and whose *text is freed. */
+int output_memstream(struct context *ctx, FILE *f, char **text, struct error *e);
 
 #endif
