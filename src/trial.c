@@ -237,7 +237,7 @@ char *trial_remedy_left(const struct trial *t)
 			all = join(all, "; ", command(t, i, true));
 	for (size_t i = 0; i < t->n_made; i++)
 		all = join(all, "; ", xasprintf("vhostctl -q worker free %d/fd%d %u", (int)t->pid,
-						t->made_fds[i], t->made[i]));
+						t->made[i].fd, t->made[i].id));
 	return all;
 }
 
@@ -251,7 +251,6 @@ void trial_free(struct trial *t)
 	free(t->settings);
 	free(t->undos);
 	free(t->made);
-	free(t->made_fds);
 	for (size_t i = 0; i < t->n_devices; i++)
 		free(t->devices[i].tids);
 	free(t->devices);

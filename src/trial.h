@@ -28,6 +28,12 @@ struct trial_undo {
 	int64_t netns, ifindex, persist;
 };
 
+/* A worker that was made. */
+struct trial_worker {
+	int fd;			/* of its device */
+	uint32_t id;
+};
+
 /* By what a vhost device is told from another one that gets its fd: its worker, or all of the VM. */
 struct trial_device {
 	int fd;
@@ -52,8 +58,7 @@ struct trial {
 	size_t n_devices;
 	struct netns *spaces;	/* of the taps, for as long as it takes */
 	size_t n_spaces;
-	uint32_t *made;		/* ids of workers that were made */
-	int *made_fds;		/* of the devices that they are of */
+	struct trial_worker *made;
 	size_t n_made;
 	struct changes changes;	/* what was set, or would be */
 	struct owner_log log;	/* of the last stop */

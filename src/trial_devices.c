@@ -91,19 +91,12 @@ int trial_note_devices(struct trial *t, struct error *e)
 /* Of one that is closed the settings are gone; one that cannot be told is left alone. */
 static void give_up(struct trial *t, int fd, bool lost)
 {
-	size_t n = 0;
-
 	for (size_t i = 0; i < t->n_undos; i++)
 		if (is_of_device(&t->undos[i]) && t->undos[i].fd == fd) {
 			t->undos[i].set &= lost;
 			t->undos[i].lost = lost;
 		}
-	for (size_t i = 0; i < t->n_made; i++)
-		if (t->made_fds[i] != fd) {
-			t->made_fds[n] = t->made_fds[i];
-			t->made[n++] = t->made[i];
-		}
-	t->n_made = n;
+	trial_forget_made(t, fd);
 }
 
 static bool was_set(const struct trial *t, int fd)
@@ -113,7 +106,7 @@ static bool was_set(const struct trial *t, int fd)
 	for (size_t i = 0; i < t->n_undos; i++)
 		set |= is_of_device(&t->undos[i]) && t->undos[i].fd == fd && t->undos[i].set;
 	for (size_t i = 0; i < t->n_made; i++)
-		set |= t->made_fds[i] == fd;
+		set |= t->made[i].fd == fd;
 	return set;
 }
 

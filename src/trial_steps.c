@@ -48,6 +48,16 @@ void trial_add_undo(struct trial *t, enum trial_kind kind, int fd, unsigned int 
 		.kind = kind, .fd = fd, .queue = queue, .value = value };
 }
 
+void trial_forget_made(struct trial *t, int fd)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_made; i++)
+		if (t->made[i].fd != fd)
+			t->made[n++] = t->made[i];
+	t->n_made = n;
+}
+
 void trial_mark(struct trial *t, enum trial_kind kind, bool set)
 {
 	for (size_t i = 0; i < t->n_undos; i++)

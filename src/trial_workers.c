@@ -69,9 +69,8 @@ static void note_made(struct trial *t, const struct selected *item, size_t from)
 
 		if (strcmp(c->setting, "worker") || c->before != UNKNOWN || c->after == UNKNOWN)
 			continue;
-		*ARRAY_ADD(t->made_fds, t->n_made) = item->device->fd;
-		t->n_made--;
-		*ARRAY_ADD(t->made, t->n_made) = (uint32_t)c->after;
+		*ARRAY_ADD(t->made, t->n_made) =
+			(struct trial_worker){ item->device->fd, (uint32_t)c->after };
 	}
 	for (size_t i = 0; i < t->n_undos; i++)
 		t->undos[i].set |= t->undos[i].kind == TRIAL_WORKERS && t->undos[i].fd == item->device->fd;
@@ -140,20 +139,14 @@ static int free_made(struct trial *t, const struct selected *item, struct error 
 	struct changes ignored = { 0 };
 	struct worker_job job = job_for(t, item, &ignored);
 	struct ranges ids = { 0 };
-	size_t n = 0;
 	int ret;
 
 	for (size_t i = 0; i < t->n_made; i++)
-		if (t->made_fds[i] == item->device->fd)
-			ranges_add(&ids, t->made[i], t->made[i]);
+		if (t->made[i].fd == item->device->fd)
+			ranges_add(&ids, t->made[i].id, t->made[i].id);
 	ret = ids.n ? workers_free(&job, &ids, e) : 0;
-	for (size_t i = 0; ret == 0 && i < t->n_made; i++)
-		if (t->made_fds[i] != item->device->fd) {
-			t->made_fds[n] = t->made_fds[i];
-			t->made[n++] = t->made[i];
-		}
 	if (ret == 0)
-		t->n_made = n;
+		trial_forget_made(t, item->device->fd);
 	ranges_free(&ids);
 	changes_free(&ignored);
 	sentences_free(&job.notes);
@@ -184,6 +177,6 @@ int trial_put_back_workers(struct trial *t, struct error *e)
 		    on_device(t, t->undos[i].fd, i, true, e))
 			ret = -1;
 	while (ret == 0 && t->n_made)
-		ret = on_device(t, t->made_fds[0], 0, false, e);
+		ret = on_device(t, t->made[0].fd, 0, false, e);
 	return ret;
 }

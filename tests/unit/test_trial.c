@@ -69,13 +69,13 @@ static void test_remedy_of_what_is_left(void **state)
 		{ .kind = TRIAL_BUSYLOOP, .fd = 9, .queue = 0, .value = 10, .set = true, .lost = true },
 		{ .kind = TRIAL_WORKERS, .fd = 12, .queue = 2, .value = 0, .set = true },
 	};
-	uint32_t made[] = { 5 };
-	int made_fds[] = { 12 };
+	struct trial_worker made[] = { { 12, 5 }, { 13, 6 } };
 	struct trial t = { .pid = 188, .undos = undos, .n_undos = ARRAY_SIZE(undos), .made = made,
-			   .made_fds = made_fds, .n_made = 1 };
+			   .n_made = ARRAY_SIZE(made) };
 	char *text;
 
 	(void)state;
+	trial_forget_made(&t, 13);
 	for (size_t i = 4; i < ARRAY_SIZE(undos); i++)
 		undos[i] = (struct trial_undo){ .kind = TRIAL_RX_FRAMES, .fd = (int)i + 100, .set = i > 22 };
 	text = trial_remedy_left(&t);
