@@ -173,6 +173,17 @@ test_without_the_snapshot() {
 	expect_eq "the value" "$(busyloop)" '[0,0]'
 }
 
+# A sole tap tells what the queues carry; these are known by a call, which is made anew once the value is set.
+test_without_the_snapshot_both_sides_have_queues() {
+	coproc SOLE { exec "$BUILD/tests/vmm" --name vm3 --net 1 --tap tap3; }
+	at_exit kill "$SOLE_PID"
+	read -r -t 60 _ <&"${SOLE[0]}"
+	ctl trial --source owner vm3/net0 busyloop=50 --for 2
+	expect_status 0
+	expect_json '.metrics[] | select(.target == "vm3/net0/tx" and .metric == "packets_per_s") |
+		[.baseline.slices, .trial.slices]' '[4,4]'
+}
+
 test_bad_settings_change_nothing() {
 	for i in 'busyloop' 'busyloop=x' 'rx-frames=65' 'workers=0' 'nice=3' 'busyloop=20ms' 'busyloop=1 busyloop=2'; do
 		# shellcheck disable=SC2086 # words
