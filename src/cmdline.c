@@ -94,14 +94,6 @@ struct keyvals keyvals_start(const char *text, const char *implied_key, bool jso
 	return (struct keyvals){ .p = text + json, .implied = implied_key, .json = json };
 }
 
-static char *dup_bytes(const char *s, size_t len)
-{
-	char *copy = xcalloc(len + 1, 1);
-
-	memcpy(copy, s, len);
-	return copy;
-}
-
 /* A value up to its comma; moves past the comma. */
 static char *take_value(const char **p)
 {
@@ -128,7 +120,7 @@ static bool next_plain(struct keyvals *kv, char **key, char **value)
 		return false;
 	kv->implied = NULL;
 	if (kv->p[len] == '=') {
-		*key = dup_bytes(kv->p, len);
+		*key = xstrndup(kv->p, len);
 		kv->p += len + 1;
 		*value = take_value(&kv->p);
 	} else if (implied) {
@@ -237,7 +229,7 @@ static char *take_raw(const char **p)
 			break;
 		}
 	}
-	return **p && *p > start ? dup_bytes(start, (size_t)(*p - start)) : NULL;
+	return **p && *p > start ? xstrndup(start, (size_t)(*p - start)) : NULL;
 }
 
 static bool next_json(struct keyvals *kv, char **key, char **value)

@@ -254,20 +254,12 @@ int64_t proc_field_number(const char *buf, size_t len, const char *name, int bas
 	return (int64_t)v;
 }
 
-static char *dup_bytes(const char *s, size_t len)
-{
-	char *copy = xcalloc(len + 1, 1);
-
-	memcpy(copy, s, len);
-	return copy;
-}
-
 char *proc_field_string(const char *buf, size_t len, const char *name)
 {
 	size_t value_len;
 	const char *value = proc_field(buf, len, name, &value_len);
 
-	return value ? dup_bytes(value, value_len) : NULL;
+	return value ? xstrndup(value, value_len) : NULL;
 }
 
 /* A line of /proc/PID/cgroup: HIERARCHY:CONTROLLERS:PATH, where only PATH may hold further colons. */
@@ -302,11 +294,11 @@ char *proc_parse_cgroup(const char *buf, size_t len)
 
 	while (next_cgroup(buf, len, &pos, &l)) {
 		if (l.unified)
-			return dup_bytes(l.path, l.path_len);
+			return xstrndup(l.path, l.path_len);
 		if (!first.path)
 			first = l;
 	}
-	return first.path ? dup_bytes(first.path, first.path_len) : NULL;
+	return first.path ? xstrndup(first.path, first.path_len) : NULL;
 }
 
 static bool has_word(const char *list, size_t len, const char *word)
@@ -330,7 +322,7 @@ char *proc_parse_cgroup_v1(const char *buf, size_t len, const char *controller)
 
 	while (next_cgroup(buf, len, &pos, &l))
 		if (has_word(l.controllers, l.controllers_len, controller))
-			return dup_bytes(l.path, l.path_len);
+			return xstrndup(l.path, l.path_len);
 	return NULL;
 }
 

@@ -64,12 +64,6 @@ static int64_t tap_ns(const struct pair *p, const struct tap *from, const struct
 	return a == UNKNOWN || b == UNKNOWN ? 0 : b - a;
 }
 
-static void copy_errors(struct error **into, size_t *n, const struct error *errors, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		*ARRAY_ADD(*into, *n) = errors[i];
-}
-
 static void make_tap(const struct pair *p, const struct tap *to, struct tap_rate *r)
 {
 	const struct tap *from = same_tap(p->vm_from, to);
@@ -88,7 +82,7 @@ static void make_tap(const struct pair *p, const struct tap *to, struct tap_rate
 	r->tx_bytes_per_s = per_second(from->tx_bytes, to->tx_bytes, ns);
 	r->rx_dropped_per_s = per_second(from->rx_dropped, to->rx_dropped, ns);
 	r->tx_dropped_per_s = per_second(from->tx_dropped, to->tx_dropped, ns);
-	copy_errors(&r->errors, &r->n_errors, to->errors, to->n_errors);
+	errors_add(&r->errors, &r->n_errors, to->errors, to->n_errors);
 }
 
 /* ---- queues ---- */
@@ -257,7 +251,7 @@ static void make_device(const struct pair *p, const struct device *d, struct dev
 	r->zerocopy_percent = zerocopy_percent(d);
 	for (size_t i = 0; i < d->n_queues; i++)
 		make_queue(p, d, &d->queues[i], ARRAY_ADD(r->queues, r->n_queues));
-	copy_errors(&r->errors, &r->n_errors, d->errors, d->n_errors);
+	errors_add(&r->errors, &r->n_errors, d->errors, d->n_errors);
 }
 
 /* ---- threads ---- */
@@ -389,7 +383,7 @@ static void make_vm(const struct pair *p, struct vm_rate *r)
 	for (size_t i = 0; i < p->vm->n_taps; i++)
 		make_tap(p, &p->vm->taps[i], ARRAY_ADD(r->taps, r->n_taps));
 	make_totals(r);
-	copy_errors(&r->errors, &r->n_errors, p->vm->errors, p->vm->n_errors);
+	errors_add(&r->errors, &r->n_errors, p->vm->errors, p->vm->n_errors);
 }
 
 static const struct vm *same_vm(const struct stat_sample *s, const struct vm *vm, size_t *index)
@@ -416,7 +410,7 @@ void rates_make(const struct stat_sample *from, const struct stat_sample *to, st
 		p.from = &from->counts[k];
 		make_vm(&p, ARRAY_ADD(r->vms, r->n_vms));
 	}
-	copy_errors(&r->errors, &r->n_errors, to->state.errors, to->state.n_errors);
+	errors_add(&r->errors, &r->n_errors, to->state.errors, to->state.n_errors);
 }
 
 static void free_vm(struct vm_rate *r)

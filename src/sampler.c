@@ -105,15 +105,9 @@ static int ask_owners(struct sampler *s, struct error *e)
 	return 0;
 }
 
-static void copy_errors(struct error **into, size_t *n, const struct error *errors, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		*ARRAY_ADD(*into, *n) = errors[i];
-}
-
 static void copy_told_device(const struct device *from, struct device *to)
 {
-	copy_errors(&to->errors, &to->n_errors, from->errors, from->n_errors);
+	errors_add(&to->errors, &to->n_errors, from->errors, from->n_errors);
 	to->queues_known = from->queues_known;
 	for (size_t i = 0; i < from->n_queues; i++)
 		*ARRAY_ADD(to->queues, to->n_queues) = from->queues[i];
@@ -126,7 +120,7 @@ static void copy_told(const struct sampler *s, struct vm *vm)
 
 		if (from->pid != vm->pid || from->start_time != vm->start_time)
 			continue;
-		copy_errors(&vm->errors, &vm->n_errors, from->errors, from->n_errors);
+		errors_add(&vm->errors, &vm->n_errors, from->errors, from->n_errors);
 		for (size_t k = 0; k < from->n_devices; k++)
 			for (size_t d = 0; d < vm->n_devices; d++)
 				if (vm->devices[d].fd == from->devices[k].fd &&
@@ -137,23 +131,18 @@ static void copy_told(const struct sampler *s, struct vm *vm)
 
 /* ---- a sample ---- */
 
-static void note_vm_error(struct vm *vm, const struct error *e)
-{
-	*ARRAY_ADD(vm->errors, vm->n_errors) = *e;
-}
-
 static void read_snapshot(struct sampler *s, struct vm *vm)
 {
 	struct error e = ERROR_INIT;
 	struct snapshot snap;
 
 	if (snapshot_again(s->snapshot, vm->pid, &snap, &e)) {
-		note_vm_error(vm, &e);
+		errors_add(&vm->errors, &vm->n_errors, &e, 1);
 		return;
 	}
 	sampler_feed(s, &snap, clock_ns());
 	if (source_merge(&snap, vm, false, &e))
-		note_vm_error(vm, &e);
+		errors_add(&vm->errors, &vm->n_errors, &e, 1);
 	snapshot_free(&snap);
 }
 
@@ -196,7 +185,7 @@ static void read_taps(struct sampler *s, struct vm *vm, struct vm_count *c)
 	struct error e = ERROR_INIT;
 
 	if (vm->n_taps && vm_hold(&ref, vm->pid, vm->start_time, &e)) {
-		note_vm_error(vm, &e);
+		errors_add(&vm->errors, &vm->n_errors, &e, 1);
 	} else if (vm->n_taps && !s->snapshot) {
 		taps_regroup(&ref, vm);
 	}
@@ -244,14 +233,9 @@ static int serves(struct sampler *s, const struct selection *sel, struct error *
 		return 0;
 	if (snapshot_again(s->snapshot, sel->items[0].vm->pid, &kinds, e))
 		return -1;
-	for (size_t i = 0; i < sel->n; i++) {
-		if (snapshot_can_serve(&kinds, sel->items[i].vm))
-			continue;
-		error_set(&s->why, STATUS_UNSUPPORTED, 0, "take a kernel snapshot",
-			  "this kernel tells no types of one of the devices' modules");
+	if (source_check(&kinds, sel, &s->why) < 0) {
 		snapshot_close(s->snapshot);
 		s->snapshot = NULL;
-		break;
 	}
 	snapshot_free(&kinds);
 	if (s->snapshot || s->want != SOURCE_SNAPSHOT)

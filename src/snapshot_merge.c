@@ -12,11 +12,12 @@
 /* drivers/vhost/net.c counts zero-copy buffers modulo UIO_MAXIOV. */
 #define ZEROCOPY_RING 1024
 
+/* What a snapshot calls the kinds of devices; SNAP_KINDS: it has none of them. */
+static const __u32 kinds[DEVICE_KINDS] = { SNAP_NET, SNAP_SCSI, SNAP_VSOCK, SNAP_KINDS };
+
 static const struct snapshot_device *find_device(const struct snapshot *s, const struct vm *vm,
 						 const struct device *d)
 {
-	static const __u32 kinds[DEVICE_KINDS] = { SNAP_NET, SNAP_SCSI, SNAP_VSOCK, SNAP_KINDS };
-
 	for (size_t i = 0; i < s->n_devices; i++) {
 		const struct snap_device *have = &s->devices[i].d;
 
@@ -426,8 +427,6 @@ void snapshot_merge(const struct snapshot *s, struct vm *vm)
 
 bool snapshot_can_serve(const struct snapshot *s, const struct vm *vm)
 {
-	static const __u32 kinds[DEVICE_KINDS] = { SNAP_NET, SNAP_SCSI, SNAP_VSOCK, SNAP_KINDS };
-
 	for (size_t i = 0; i < vm->n_devices; i++)
 		if (vm->devices[i].kind != DEVICE_VDPA && !s->has[kinds[vm->devices[i].kind]])
 			return false;

@@ -29,12 +29,13 @@ static pid_t only_pid(const struct selection *sel)
 	return sel->n ? sel->items[0].vm->pid : 0;
 }
 
-static bool serves_all(const struct snapshot *snap, const struct selection *sel)
+int source_check(const struct snapshot *snap, const struct selection *sel, struct error *e)
 {
 	for (size_t i = 0; i < sel->n; i++)
 		if (!snapshot_can_serve(snap, sel->items[i].vm))
-			return false;
-	return true;
+			return error_set(e, STATUS_UNSUPPORTED, 0, "take a kernel snapshot",
+					 "this kernel tells no types of one of the devices' modules");
+	return 0;
 }
 
 const char *source_owner(const struct selection *sel)
@@ -54,13 +55,11 @@ int source_take(enum source want, struct state *s, const struct selection *sel,
 		return 0;
 	/* Asked for by name it is taken even for no VM: that it works, or not, is the answer. */
 	if (snapshot_take(only_pid(sel), snap, e) == 0) {
-		if (serves_all(snap, sel)) {
+		if (source_check(snap, sel, e) == 0) {
 			s->source = "snapshot";
 			return 1;
 		}
 		snapshot_free(snap);
-		error_set(e, STATUS_UNSUPPORTED, 0, "take a kernel snapshot",
-			  "this kernel tells no types of one of the devices' modules");
 	}
 	return want == SOURCE_SNAPSHOT ? -1 : 0;
 }

@@ -20,6 +20,9 @@ int source_parse(const char *text, enum source *source, struct error *e);
 int source_take(enum source want, struct state *s, const struct selection *sel,
 		struct snapshot *snap, struct error *e);
 
+/* -1 and @e when the snapshot's kinds are not those of all devices of @sel. */
+int source_check(const struct snapshot *snap, const struct selection *sel, struct error *e);
+
 /* "owner", or NULL when nothing of @sel has a device that its owner could be asked about. */
 const char *source_owner(const struct selection *sel);
 

@@ -138,6 +138,12 @@ struct queue *device_add_queue(struct device *d, unsigned int index)
 	return q;
 }
 
+void errors_add(struct error **into, size_t *n, const struct error *errors, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		*ARRAY_ADD(*into, *n) = errors[i];
+}
+
 void worker_copy_thread(struct worker *w, const struct worker *thread)
 {
 	w->tid = thread->tid;

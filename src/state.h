@@ -220,6 +220,9 @@ struct worker *vm_thread(const struct vm *vm, int64_t tid);
 /* A queue more, of which no more is known than its name. */
 struct queue *device_add_queue(struct device *d, unsigned int index);
 
+/* @count errors more behind the @n of @into. */
+void errors_add(struct error **into, size_t *n, const struct error *errors, size_t count);
+
 /* What the scheduler tells of @thread, into @w, which has none of it yet. */
 void worker_copy_thread(struct worker *w, const struct worker *thread);
 

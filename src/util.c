@@ -43,6 +43,11 @@ char *xstrdup(const char *s)
 	return checked(strdup(s));
 }
 
+char *xstrndup(const char *s, size_t len)
+{
+	return checked(strndup(s, len));
+}
+
 char *xasprintf(const char *fmt, ...)
 {
 	va_list ap;

@@ -58,6 +58,7 @@ void *xrealloc_array(void *ptr, size_t n, size_t size) NONNULL_RESULT;
 void *xrealloc(void *ptr, size_t size) NONNULL_RESULT;
 void *xcalloc(size_t n, size_t size) NONNULL_RESULT;
 char *xstrdup(const char *s) NONNULL_RESULT;
+char *xstrndup(const char *s, size_t len) NONNULL_RESULT;
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2))) NONNULL_RESULT;
 
 /* As many open files as may be: the soft limit is a default for programs that use select(). */
