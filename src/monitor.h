@@ -98,6 +98,9 @@ void monitor_begin_tap(struct monitor *m, struct watched_vm *vm, struct watched_
 void monitor_free_tap(struct watched_tap *t);
 /* It has been told as it is. */
 void monitor_told_tap(struct watched_tap *t);
+/* An event of a tap of @vm; @reason may be NULL. */
+void monitor_tell_tap(const struct monitor *m, enum event_type type, const struct watched_vm *vm,
+		      const struct tap *t, const char *reason);
 
 struct event monitor_event(const struct monitor *m, enum event_type type, const struct watched_vm *vm);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "monitor.h"
 #include "util.h"
@@ -47,6 +45,17 @@ void monitor_told_tap(struct watched_tap *t)
 	t->added = false;
 	t->dirty_at = 0;
 	copy_tap(&t->told, &t->now);
+}
+
+void monitor_tell_tap(const struct monitor *m, enum event_type type, const struct watched_vm *vm,
+		      const struct tap *t, const char *reason)
+{
+	struct event event = monitor_event(m, type, vm);
+
+	event.taps = t;
+	event.n_taps = 1;
+	event.reason = reason;
+	m->tell(&event, m->arg);
 }
 
 static void doubt(struct watched_tap *t, int64_t now_ns)
@@ -174,17 +183,6 @@ void monitor_doubt_all(struct monitor *m)
 
 /* ---- where a tap is ---- */
 
-static void tell_unwatched(const struct monitor *m, const struct watched_vm *vm, const struct watched_tap *t,
-			   const char *reason)
-{
-	struct event event = monitor_event(m, EVENT_UNWATCHED, vm);
-
-	event.taps = &t->now;
-	event.n_taps = 1;
-	event.reason = reason;
-	m->tell(&event, m->arg);
-}
-
 /* All about it, from the kernel. */
 static int visit(struct monitor *m, struct watched_vm *vm, struct watched_tap *t, struct error *e)
 {
@@ -209,7 +207,7 @@ void monitor_begin_tap(struct monitor *m, struct watched_vm *vm, struct watched_
 		return;
 	}
 	if (netwatch_add(&m->watch, place.netns_fd, &t->id, &e))
-		tell_unwatched(m, vm, t, e.message);
+		monitor_tell_tap(m, EVENT_UNWATCHED, vm, &t->now, e.message);
 	close(place.netns_fd);
 	if (visit(m, vm, t, &e))
 		t->now.netns = UNKNOWN;
@@ -247,7 +245,7 @@ static bool find_again(struct monitor *m, struct watched_vm *vm, struct watched_
 	if (tap_where(&vm->ref, &t->now, &place, &e))
 		return !tap_is_gone(&e);
 	if (netwatch_add(&m->watch, place.netns_fd, &id, &e))
-		tell_unwatched(m, vm, t, e.message);
+		monitor_tell_tap(m, EVENT_UNWATCHED, vm, &t->now, e.message);
 	close(place.netns_fd);
 	news = place.netns != t->now.netns && !t->recheck ? news_of(m, id, &place) : NULL;
 	t->id = id;
@@ -264,16 +262,6 @@ static bool find_again(struct monitor *m, struct watched_vm *vm, struct watched_
 }
 
 /* ---- what has lasted ---- */
-
-static void tell_tap(const struct monitor *m, enum event_type type, const struct watched_vm *vm,
-		     const struct tap *t)
-{
-	struct event event = monitor_event(m, type, vm);
-
-	event.taps = t;
-	event.n_taps = 1;
-	m->tell(&event, m->arg);
-}
 
 /* Its master is known by number; the name, if it is another one, is asked for. */
 static void settle_master(struct monitor *m, struct watched_vm *vm, struct watched_tap *t)
@@ -298,12 +286,12 @@ static bool settle_tap(struct monitor *m, struct watched_vm *vm, struct watched_
 	t->dirty_at = 0;
 	if ((t->lost || t->recheck) && !find_again(m, vm, t)) {
 		if (!t->added)
-			tell_tap(m, EVENT_TAP_REMOVED, vm, &t->told);
+			monitor_tell_tap(m, EVENT_TAP_REMOVED, vm, &t->told, NULL);
 		return false;
 	}
 	settle_master(m, vm, t);
 	if (t->added) {
-		tell_tap(m, EVENT_TAP_ADDED, vm, &t->now);
+		monitor_tell_tap(m, EVENT_TAP_ADDED, vm, &t->now, NULL);
 	} else {
 		event_compare_taps(&event, &t->told, &t->now);
 		event.taps = &t->now;

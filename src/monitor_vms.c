@@ -146,17 +146,13 @@ static void drop_taps(const struct monitor *m, struct watched_vm *vm, const stru
 
 	for (size_t i = 0; i < vm->n_taps; i++) {
 		struct watched_tap *t = &vm->taps[i];
-		struct event event;
 
 		/* One without an interface is not in a scan: what became of it, its file tells. */
 		if (still_held(seen, t) || t->dirty_at) {
 			vm->taps[n++] = *t;
 			continue;
 		}
-		event = monitor_event(m, EVENT_TAP_REMOVED, vm);
-		event.taps = &t->told;
-		event.n_taps = 1;
-		m->tell(&event, m->arg);
+		monitor_tell_tap(m, EVENT_TAP_REMOVED, vm, &t->told, NULL);
 		monitor_free_tap(t);
 	}
 	vm->n_taps = n;
