@@ -30,6 +30,16 @@ size_t utf8_decode(const char *s, uint32_t *code)
 	return len;
 }
 
+int utf8_fit(const char *text, int columns)
+{
+	const char *at = text;
+	uint32_t code;
+
+	for (int i = 0; i < columns && *at; i++)
+		at += utf8_decode(at, &code);
+	return (int)(at - text);
+}
+
 bool utf8_valid(const char *s)
 {
 	uint32_t code;

@@ -23,6 +23,8 @@ char *escape_utf8(const char *s);
 
 /* Length of the UTF-8 character at @s (1-4) and its code point; 0 if it is none. */
 size_t utf8_decode(const char *s, uint32_t *code);
+/* How many bytes the first @columns characters of the escaped @text are, or all if there are no more. */
+int utf8_fit(const char *text, int columns);
 /* Whether JSON can say it: all of it is UTF-8, as strict as utf8_decode() is. */
 bool utf8_valid(const char *s);
 

@@ -16,17 +16,6 @@ struct lines {
 	int n;
 };
 
-/* No more than @columns characters of @text, which is escaped: one column each. */
-static int bytes_of(const char *text, int columns)
-{
-	const char *at = text;
-	uint32_t code;
-
-	for (int i = 0; i < columns && *at; i++)
-		at += utf8_decode(at, &code);
-	return (int)(at - text);
-}
-
 __attribute__((format(printf, 2, 3)))
 static void add(struct lines *l, const char *fmt, ...)
 {
@@ -42,15 +31,14 @@ static void add(struct lines *l, const char *fmt, ...)
 		text = NULL;
 	va_end(ap);
 	safe = escape_text(text ? text : "out of memory", l->style->utf8);
-	len = l->style->width ? bytes_of(safe, l->style->width) : (int)strlen(safe);
+	len = l->style->width ? utf8_fit(safe, l->style->width) : (int)strlen(safe);
 	while (len && safe[len - 1] == ' ')
 		len--;
 	fprintf(l->f, "%.*s\n", len, safe);
 	l->n++;
 }
 
-/* Seven columns: "12.3", "12345", "1.23M". */
-static const char *number(double value, char text[24])
+const char *rates_number(double value, double tenths, char text[24])
 {
 	static const char units[] = " kMGT";
 	size_t unit = 0;
@@ -60,7 +48,7 @@ static const char *number(double value, char text[24])
 		return text;
 	}
 	if (value < 100000) {
-		snprintf(text, 24, value < 1000 ? "%.1f" : "%.0f", value);
+		snprintf(text, 24, value < tenths ? "%.1f" : "%.0f", value);
 		return text;
 	}
 	while (value >= 1000 && unit + 2 < sizeof(units)) {
@@ -69,6 +57,11 @@ static const char *number(double value, char text[24])
 	}
 	snprintf(text, 24, "%.2f%c", value, units[unit]);
 	return text;
+}
+
+static const char *number(double value, char text[24])
+{
+	return rates_number(value, 1000, text);
 }
 
 static const char *integer(int64_t value, char text[24])

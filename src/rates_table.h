@@ -13,6 +13,9 @@ struct rates_style {
 	int height;	/* lines, of which those past it are not made; 0: any */
 };
 
+/* @value as "12.3", "12345" or "1.23M"; "-" for NAN. Below @tenths it has tenths. Returns @text. */
+const char *rates_number(double value, double tenths, char text[24]);
+
 /* To be freed. */
 char *rates_table(const struct rates *r, const struct rates_style *style);
 

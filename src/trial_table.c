@@ -3,39 +3,20 @@
 #include <string.h>
 
 #include "escape.h"
+#include "rates_table.h"
 #include "trial_report.h"
 #include "util.h"
 
-/* Eight columns at most. */
-static void number(double value, char text[24])
+static const char *number(double value, char text[24])
 {
-	static const char units[] = " kMGT";
-	size_t unit = 0;
-
-	if (!isfinite(value)) {
-		strcpy(text, "-");
-		return;
-	}
-	if (value < 100000) {
-		snprintf(text, 24, "%.1f", value);
-		return;
-	}
-	while (value >= 1000 && unit + 2 < sizeof(units)) {
-		value /= 1000;
-		unit++;
-	}
-	snprintf(text, 24, "%.2f%c", value, units[unit]);
+	return rates_number(value, 100000, text);
 }
 
 static void add_line(FILE *f, const char *line, bool utf8, int width)
 {
 	_cleanup_free_ char *safe = escape_text(line, utf8);
-	const char *end = safe;
-	uint32_t code;
 
-	for (int i = 0; *end && (!width || i < width); i++)
-		end += utf8_decode(end, &code);
-	fprintf(f, "%.*s\n", (int)(end - safe), safe);
+	fprintf(f, "%.*s\n", width ? utf8_fit(safe, width) : (int)strlen(safe), safe);
 }
 
 /* The VM is the same in all lines. */
@@ -49,21 +30,18 @@ static const char *part(const struct metric *m)
 static void add_metric(FILE *f, const struct metric *m, bool utf8, int width)
 {
 	const struct series *a = &m->sides[SIDE_BASELINE], *b = &m->sides[SIDE_TRIAL];
-	char mean[SIDES][24], spread[SIDES][24], ratio[24];
+	char n[4][24], ratio[24];
 	_cleanup_free_ char *line = NULL;
 
 	if (!a->n && !b->n)
 		return;
-	number(series_mean(a), mean[0]);
-	number(series_stddev(a), spread[0]);
-	number(series_mean(b), mean[1]);
-	number(series_stddev(b), spread[1]);
 	if (isnan(metric_ratio(m)))
 		strcpy(ratio, "-");
 	else
 		snprintf(ratio, sizeof(ratio), "%.2f", metric_ratio(m));
-	line = xasprintf("%-15.15s %-18.18s %8s %8s  %8s %8s %6s", part(m), m->name, mean[0], spread[0],
-			 mean[1], spread[1], ratio);
+	line = xasprintf("%-15.15s %-18.18s %8s %8s  %8s %8s %6s", part(m), m->name,
+			 number(series_mean(a), n[0]), number(series_stddev(a), n[1]),
+			 number(series_mean(b), n[2]), number(series_stddev(b), n[3]), ratio);
 	add_line(f, line, utf8, width);
 }
 

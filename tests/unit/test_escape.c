@@ -89,12 +89,24 @@ static void test_every_pair_of_bytes(void **state)
 	}
 }
 
+static void test_fit(void **state)
+{
+	(void)state;
+	assert_int_equal(utf8_fit("abc", 2), 2);
+	assert_int_equal(utf8_fit("abc", 9), 3);
+	assert_int_equal(utf8_fit("\xc3\xa9t\xc3\xa9", 1), 2);
+	assert_int_equal(utf8_fit("\xc3\xa9t\xc3\xa9", 3), 5);
+	assert_int_equal(utf8_fit("", 1), 0);
+	assert_int_equal(utf8_fit("a", 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_every_code_point),
 		cmocka_unit_test(test_every_pair_of_bytes),
+		cmocka_unit_test(test_fit),
 	};
 
 	return cmocka_run_group_tests_name("escape", tests, NULL, NULL);
