@@ -11,8 +11,8 @@
 #include "target.h"
 
 /*
- * Everything that ioctls tell of those devices of one VM that @sel names, in one stop unless
- * a device has very many queues. What fails for one device is noted in that device's errors. -1 with @e when
+ * Everything that ioctls tell of those devices of one VM that @sel names, in one stop unless a device
+ * has very many queues. What fails for one device is noted in that device's errors. -1 with @e when
  * nothing behind the owner check could be read; what was read before stays.
  */
 int inspect_vm(struct vm *vm, const struct selection *sel, struct owner_log *log, struct error *e);

@@ -11,7 +11,6 @@
 #include "ethnl.h"
 #include "netwatch_parse.h"
 #include "nlmsg.h"
-#include "state.h"
 #include "util.h"
 
 static const char operation[] = "watch network interfaces";
@@ -140,16 +139,6 @@ int netwatch_add(struct netwatch *w, int fd, int *id, struct error *e)
 	w->known[w->n_known].inode = inode;
 	w->known[w->n_known++].id = *id;
 	return 0;
-}
-
-int64_t netwatch_inode(const struct netwatch *w, int id)
-{
-	if (id == NETWATCH_OURS)
-		return w->ns.inode;
-	for (size_t i = 0; i < w->n_known; i++)
-		if (w->known[i].id == id)
-			return w->known[i].inode;
-	return UNKNOWN;
 }
 
 static void forget(struct netwatch *w, int id)

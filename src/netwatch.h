@@ -54,8 +54,6 @@ void netwatch_close(struct netwatch *w);
  * NETWATCH_NONE on failure.
  */
 int netwatch_add(struct netwatch *w, int fd, int *id, struct error *e);
-/* What was learnt so; UNKNOWN for an id that was not. */
-int64_t netwatch_inode(const struct netwatch *w, int id);
 
 /*
  * All that has come, to @tell. *lost: there was more than the sockets have room for, so that

@@ -71,14 +71,14 @@ int policy_read(const char *path, struct policy *p, struct error *e);
 int policy_read_dir(const char *dir, struct policy *p, struct error *e);
 
 /*
- * As JSON text with a newline at its end, to be freed; NULL when it could not be made: no memory, or a string
- * that is no UTF-8.
+ * As JSON text with a newline at its end, to be freed; NULL when it could not be made: no memory, or a
+ * string that is no UTF-8.
  */
 char *policy_text(const struct policy *p, bool pretty);
 
 /*
- * What can be tuned of @vm, as it was read, added to @p. @why_not: STATUS_UNSUPPORTED when no
- * match would find it again. @same_name: another VM goes by its name.
+ * What can be tuned of @vm, as it was read, added to @p. STATUS_UNSUPPORTED when no match would find it
+ * again. @same_name: another VM goes by its name.
  */
 int policy_save(const struct vm *vm, bool same_name, struct policy *p, struct error *e);
 

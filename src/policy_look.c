@@ -209,8 +209,9 @@ static int plan_vm(struct policy_run *run, struct vm_plan *vp, struct error *e)
 	if (!run->snapshot && ask_vm(run, vp, e) < 0)
 		return -1;
 	/* What the kernel is likeliest to refuse comes first: the less there is to undo. */
-	if (plan_workers(run, vp, e) < 0 || plan_busyloop(run, vp, e) < 0)
+	if (plan_workers(run, vp, e) < 0)
 		return -1;
+	plan_busyloop(run, vp);
 	return plan_rx_frames(run, vp, e);
 }
 
@@ -221,8 +222,7 @@ static int plan_all(struct policy_run *run, struct error *e)
 			return target_error(e, run->vms[i].vm);
 	/* Freeing cannot be undone: when all else is done. */
 	for (size_t i = 0; i < run->n_vms; i++)
-		if (plan_worker_frees(run, &run->vms[i], e) < 0)
-			return target_error(e, run->vms[i].vm);
+		plan_worker_frees(run, &run->vms[i]);
 	return 0;
 }
 

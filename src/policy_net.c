@@ -67,11 +67,10 @@ static int undo_busyloop(struct policy_run *run, struct step *step, struct error
 
 static const struct step_type step_busyloop = { act_busyloop, undo_busyloop, false };
 
-int plan_busyloop(struct policy_run *run, struct vm_plan *vp, struct error *e)
+void plan_busyloop(struct policy_run *run, struct vm_plan *vp)
 {
 	struct step *step = NULL;
 
-	(void)e;
 	for (size_t i = 0; i < vp->vm->n_devices; i++) {
 		const struct device_wants *w = &vp->wants[i];
 
@@ -86,7 +85,6 @@ int plan_busyloop(struct policy_run *run, struct vm_plan *vp, struct error *e)
 				(struct busyloop_want){ w->device, q, (uint32_t)want->value, 0 };
 		}
 	}
-	return 0;
 }
 
 /* ---- rx-frames ---- */

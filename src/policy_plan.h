@@ -111,8 +111,8 @@ struct step *plan_add(struct policy_run *run, const struct step_type *type, stru
 		      size_t device);
 /* Steps for what is wanted and is not so. -1: it cannot be. */
 int plan_workers(struct policy_run *run, struct vm_plan *vp, struct error *e);
-int plan_worker_frees(struct policy_run *run, struct vm_plan *vp, struct error *e);
-int plan_busyloop(struct policy_run *run, struct vm_plan *vp, struct error *e);
+void plan_worker_frees(struct policy_run *run, struct vm_plan *vp);
+void plan_busyloop(struct policy_run *run, struct vm_plan *vp);
 int plan_rx_frames(struct policy_run *run, struct vm_plan *vp, struct error *e);
 void worker_plan_free(struct worker_plan *wp);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Steps on the workers of one device: make, place, move queues, free. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "policy_pins.h"
@@ -307,11 +306,9 @@ int plan_workers(struct policy_run *run, struct vm_plan *vp, struct error *e)
 	return 0;
 }
 
-int plan_worker_frees(struct policy_run *run, struct vm_plan *vp, struct error *e)
+void plan_worker_frees(struct policy_run *run, struct vm_plan *vp)
 {
-	(void)e;
 	for (size_t i = 0; i < vp->vm->n_devices; i++)
 		if (vp->workers[i].spread.n_unneeded)
 			plan_add(run, &step_free, vp, i);
-	return 0;
 }

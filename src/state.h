@@ -20,7 +20,7 @@
 
 enum device_kind { DEVICE_NET, DEVICE_SCSI, DEVICE_VSOCK, DEVICE_VDPA, DEVICE_KINDS };
 
-/* How a worker runs: KERNEL.md's "vhost task" (6.4+), or a kernel thread. */
+/* How a worker runs: as a "vhost task", a thread of the VM's own (6.4+), or as a kernel thread. */
 enum worker_mode { WORKER_MODE_UNKNOWN, WORKER_MODE_TASK, WORKER_MODE_KTHREAD };
 
 /* How it is known which tap a vhost-net device drives. */

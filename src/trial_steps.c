@@ -58,13 +58,6 @@ void trial_forget_made(struct trial *t, int fd)
 	t->n_made = n;
 }
 
-void trial_mark(struct trial *t, enum trial_kind kind, bool set)
-{
-	for (size_t i = 0; i < t->n_undos; i++)
-		if (t->undos[i].kind == kind)
-			t->undos[i].set = set;
-}
-
 static int set_busyloop(struct trial *t, char *const *texts, size_t n, uint32_t usecs, bool dry_run,
 			struct changes *c, struct error *e)
 {
@@ -102,8 +95,8 @@ int trial_set_busyloop(struct trial *t, const struct trial_setting *s, struct er
 {
 	int ret = set_busyloop(t, t->fixed, t->n_fixed, s->value, false, &t->changes, e);
 
-	if (ret == 0 || e->status == STATUS_ROLLBACK)
-		trial_mark(t, TRIAL_BUSYLOOP, true);
+	for (size_t i = 0; i < t->n_undos && (ret == 0 || e->status == STATUS_ROLLBACK); i++)
+		t->undos[i].set |= t->undos[i].kind == TRIAL_BUSYLOOP;
 	return ret;
 }
 

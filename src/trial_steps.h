@@ -41,6 +41,5 @@ void trial_keep_kind(struct selection *sel, enum device_kind kind);
 void trial_add_undo(struct trial *t, enum trial_kind kind, int fd, unsigned int queue, uint32_t value);
 /* The workers that were made for that device are gone, or left alone. */
 void trial_forget_made(struct trial *t, int fd);
-void trial_mark(struct trial *t, enum trial_kind kind, bool set);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "error.h"
 
-/* Above this a busy-loop timeout wants --force: it burns a CPU for as long (KERNEL.md 3). */
+/* Microseconds; above this a busy-loop timeout wants --force: it burns a CPU for as long. */
 #define VALUE_USECS_LIMIT 10000
 
 /*

@@ -40,9 +40,8 @@ struct vhost_op {
 
 /*
  * Run @ops in order, all of one VM. 0 when each was asked (look at errnum of each), up to an
- * essential one that failed;
- * -1 with @e when they could not be: those with done set were asked all the same.
- * @log may be NULL.
+ * essential one that failed; -1 with @e when they could not be: those with done set were asked all
+ * the same. @log may be NULL.
  */
 int vhost_run(const struct vm_ref *vm, enum owner_thread rule, struct vhost_op *ops, size_t n,
 	      struct owner_log *log, struct error *e);

@@ -109,7 +109,7 @@ static void add_idle_tun(struct vm *vm, const struct vm_file *file, char *path)
 	free(path);
 }
 
-/* The device number is the interface's: @same is where files[i] with the same number went. */
+/* The device number is the interface's. taps_of[i]: to which tap files[i] went; SIZE_MAX: to none. */
 static void add_macvtap(struct vm *vm, const struct vm_files *files, size_t i, size_t *taps_of,
 			char *path)
 {
