@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "command.h"
-#include "cut.h"
 #include "inspect.h"
 #include "output.h"
 #include "policy.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <string.h>
-
 #include "command.h"
 #include "json_rates.h"
 #include "live.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <string.h>
-
 #include "affinity.h"
 #include "cmd_worker.h"
 #include "cut.h"

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* "worker attach", "free", "spread", "pin": what changes who serves what, and where. */
-#include <string.h>
-
 #include "affinity.h"
 #include "cmd_worker.h"
-#include "output.h"
 #include "util.h"
 
 static int attach(struct context *ctx, struct worker_command *w, struct error *e)

@@ -2,7 +2,6 @@
 #include "dot.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "escape.h"
 #include "util.h"

@@ -3,7 +3,6 @@
 #include "openmetrics.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "escape.h"

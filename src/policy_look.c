@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which VMs there are for the policy, what is wanted of them, and how they are now. */
-#include <errno.h>
 #include <string.h>
 
-#include "cut.h"
 #include "inspect.h"
 #include "policy_plan.h"
 #include "scan.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Steps on vhost-net devices: busy-loop timeouts of a VM in one stop or a few, and rx-frames of a tap. */
 #include <errno.h>
-#include <string.h>
 
 #include "coalesce.h"
 #include "policy_plan.h"

@@ -2,7 +2,6 @@
 /* policy -> JSON text: what policy_parse.c reads. */
 #include <stdlib.h>
 
-#include "affinity.h"
 #include "escape.h"
 #include "json_parts.h"
 #include "policy.h"

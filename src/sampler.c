@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sampler.h"
 
-#include <string.h>
 #include <time.h>
 
 #include "cut.h"
 #include "inspect.h"
 #include "sampler_rings.h"
-#include "scan.h"
 #include "target.h"
 #include "util.h"
 

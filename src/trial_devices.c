@@ -4,8 +4,6 @@
  * would keep the device alive, so it is told by its default worker, which lives just as long. Only the
  * snapshot knows that one's thread; without it, all of the VM's have to be there still.
  */
-#include <string.h>
-
 #include "source.h"
 #include "trial_steps.h"
 #include "util.h"

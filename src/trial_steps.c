@@ -2,10 +2,7 @@
 /* What the steps share, and busy-loop timeouts. */
 #include "trial_steps.h"
 
-#include <string.h>
-
 #include "busyloop.h"
-#include "cut.h"
 #include "util.h"
 
 int trial_find(const struct trial *t, char *const *texts, size_t n, struct state *state,

@@ -2,7 +2,6 @@
 #include "workers.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "affinity.h"
 #include "util.h"

@@ -2,7 +2,6 @@
 #include "workers.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "util.h"
 #include "workers_core.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <string.h>
 
 #include "util.h"
 #include "workers_core.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "workers_thread.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "procfs.h"
