@@ -10,6 +10,10 @@
 #   fail WORDS…           skip REASON…      at_exit CMD…    wait_for SECONDS CMD…
 #   slowness              of this machine, a factor for limits of time
 #   need_snapshot         skips in a build that has none; where it is built in it must work
+#   no_snapshot CMD…      CMD without the right to a kernel snapshot
+#   need_workers          skips where the kernel has no worker calls (no_worker_calls)
+#   expect_valid KIND     $out is documents of that KIND, as the schema has it
+#   keep KIND             keeps $out in $t_dir/KIND.json, to be held to the schema later: a start of Python costs seconds
 #
 # case_limit is how many seconds one test may take. T_ONLY=REGEX runs only the tests whose name matches.
 # $t_dir is a directory for the script's files. setup runs in the script's own shell: what it sets stays.
@@ -68,6 +72,9 @@ skip() {
 
 has_no_snapshot() { "$VHOSTCTL" check | grep -q 'built without it'; }
 need_snapshot() { ! has_no_snapshot || skip "this program was built without the snapshot"; }
+no_snapshot() { setpriv --bounding-set=-bpf,-perfmon,-sys_admin "$@"; }
+no_worker_calls() { [ "$LAB_KERNEL" = 6.1 ]; }
+need_workers() { ! no_worker_calls || skip "Linux 6.1 has no worker calls"; }
 
 expect_eq() { [ "$2" = "$3" ] || fail "$1: expected $3, got $2"; }
 expect_status() { [ "$status" = "$1" ] || fail "expected exit status $1, got $status"; }
@@ -78,6 +85,11 @@ expect_json() {
 	got=$(jq -c "$1" <<<"$out" 2>&1) || fail "jq $1: $got"
 	[ "$got" = "$2" ] || fail "$1: expected $2, got $got"
 }
+
+expect_valid() {
+	/usr/bin/python3 "$TOP/tests/unit/validate.py" "$TOP/man/vhostctl.schema.json" "$1" <<<"$out" || fail "not valid"
+}
+keep() { echo "$out" >>"$t_dir/$1.json"; }
 
 wait_for() {
 	local end=$((SECONDS + $1))

@@ -43,13 +43,13 @@ test_documents_keep_to_the_schema() {
 		# shellcheck disable=SC2086
 		ctl $command
 		expect_status 0
-		/usr/bin/python3 "$TOP/tests/unit/validate.py" "$TOP/man/vhostctl.schema.json" state <<<"$out"
+		expect_valid state
 	done
 	ctl busyloop set vm1 33 --dry-run
-	/usr/bin/python3 "$TOP/tests/unit/validate.py" "$TOP/man/vhostctl.schema.json" changes <<<"$out"
+	expect_valid changes
 	ctl check vm1
 	expect_status 0
-	/usr/bin/python3 "$TOP/tests/unit/validate.py" "$TOP/man/vhostctl.schema.json" checks <<<"$out"
+	expect_valid checks
 }
 
 test_show_reads_the_timeouts() {

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The kernel snapshot against what is known otherwise: the owner's reading, threads that wake, fds, interfaces.
-# SNAP_VMS, SNAP_CHURN (readings), SNAP_CHURNERS, SNAP_LIMIT (s a case) and WORKER_TOOL (a program with the worker
-# command) can be set from outside.
+# SNAP_VMS, SNAP_CHURN (readings), SNAP_CHURNERS and SNAP_LIMIT (s a case) can be set from outside.
 # timeout: 900
 # shellcheck disable=SC2317,SC2034 # run_cases calls the tests; lib.sh uses what they set
 . "$TOP/tests/lib.sh"
@@ -31,7 +30,6 @@ snap() {
 	ctl show --source snapshot "$@"
 	expect_status 0
 }
-valid() { /usr/bin/python3 "$TOP/tests/unit/validate.py" "$TOP/man/vhostctl.schema.json" state <<<"$out" || fail "not valid"; }
 
 # same TARGET: both readings agree, and in how many fields
 same() {
@@ -105,7 +103,7 @@ test_nobody_is_stopped() {
 		run strace -f -qq -e trace=ptrace,process_vm_readv,process_vm_writev,kill -o "$t_dir/trace" "$VHOSTCTL" $command
 		expect_status 0
 		expect_json .source '"snapshot"'
-		valid
+		expect_valid state
 		expect_eq "calls of $command" "$(grep -vc 'exited with' "$t_dir/trace" || true)" 0
 	done
 }
@@ -139,17 +137,17 @@ test_it_is_right_while_values_change() {
 
 # A queue changes its worker, workers come and go: the thread shown is that of the worker shown.
 test_it_is_right_while_workers_change() {
-	local tool=${WORKER_TOOL:-$VHOSTCTL} rounds=0
-	[ "$LAB_KERNEL" != 6.1 ] || skip "Linux 6.1 has no worker calls"
+	local rounds=0
+	need_workers
 	start --name vm1 --scsi none --scsi-queues 2
-	"$tool" worker create vm1/scsi0 >/dev/null
+	"$VHOSTCTL" worker create vm1/scsi0 >/dev/null
 	snap vm1
 	local threads changer
 	threads=$(jq -c '[.vms[0].devices[0].workers[].tid]' <<<"$out")
 	(for _ in {1..20}; do
-		for id in 1 0; do "$tool" worker attach vm1/scsi0/2 "$id"; done
-		"$tool" worker create vm1/scsi0
-		"$tool" worker free vm1/scsi0 2
+		for id in 1 0; do "$VHOSTCTL" worker attach vm1/scsi0/2 "$id"; done
+		"$VHOSTCTL" worker create vm1/scsi0
+		"$VHOSTCTL" worker free vm1/scsi0 2
 	done >"$t_dir/changes" || echo failed >"$t_dir/failed") &
 	changer=$!
 	while kill -0 "$changer" 2>/dev/null; do
@@ -179,12 +177,10 @@ test_threads_in_kthread_mode() {
 }
 
 test_threads_with_more_workers() {
-	local tool=${WORKER_TOOL:-$VHOSTCTL}
-	"$tool" help worker >/dev/null 2>&1 || skip "the program has no worker command yet"
-	[ "$LAB_KERNEL" != 6.1 ] || skip "Linux 6.1 has no worker calls"
+	need_workers
 	start --name vm1 --scsi none --scsi-queues 6
-	"$tool" worker create vm1/scsi0 --count 70 >/dev/null
-	for q in 2 3 4; do "$tool" worker attach "vm1/scsi0/$q" $((q * 15)) >/dev/null; done
+	"$VHOSTCTL" worker create vm1/scsi0 --count 70 >/dev/null
+	for q in 2 3 4; do "$VHOSTCTL" worker attach "vm1/scsi0/$q" $((q * 15)) >/dev/null; done
 	prove_threads 8
 	expect_json '[.vms[0].devices[0].queues[].worker_id]' '[0,0,30,45,60,0,0,0]'
 	expect_json '.vms[0].devices[0].workers | length' 71

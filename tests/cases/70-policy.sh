@@ -43,10 +43,10 @@ test_save_and_apply_change_nothing() {
 	after=$(second_reading owner)
 	expect_eq "second reading" "$after" "$before"
 	# Without the right to a snapshot as well.
-	run setpriv --bounding-set=-bpf,-perfmon,-sys_admin "$VHOSTCTL" save vm1
+	run no_snapshot "$VHOSTCTL" save vm1
 	expect_status 0
 	keep policy
-	run setpriv --bounding-set=-bpf,-perfmon,-sys_admin "$VHOSTCTL" apply - <<<"$out"
+	run no_snapshot "$VHOSTCTL" apply - <<<"$out"
 	expect_status 0
 	expect_json .changes '[]'
 	expect_eq "second reading" "$(second_reading owner)" "$before"
@@ -124,7 +124,7 @@ test_worker_list_and_cpus() {
 	expect_status 0
 	run "$VHOSTCTL" diff - <<<"$before"
 	expect_status 0
-	threads_become "$vm1" 4
+	expect_threads "$vm1" 4
 }
 
 test_an_idle_worker_is_taken_before_one_is_made() {
@@ -135,9 +135,9 @@ test_an_idle_worker_is_taken_before_one_is_made() {
 	run apply '{"schema":1,"vms":[{"match":{"name":"vm1"},"devices":[{"match":{"kind":"scsi"},"workers":2}]}]}'
 	expect_status 0
 	expect_json '[.changes[] | select(.setting == "worker")] | length' 1
-	threads_become "$vm1" 6
+	expect_threads "$vm1" 6
 	run apply "$before"
-	threads_become "$vm1" 4
+	expect_threads "$vm1" 4
 }
 
 test_merging_and_conflicts() {

@@ -31,11 +31,8 @@ undone() {
 	expect_match err "$regex"
 	expect_eq stdout "$out" ''
 	values_become "$name" "$before"
-	quiet "${fixture_pid[$name]}"
+	quiet_threads "${fixture_pid[$name]}"
 }
-
-untouched() { ! grep -qE '^(TracerPid:\s*[1-9]|State:\s*[tT])' /proc/"$1"/task/*/status; }
-quiet() { wait_for 20 untouched "$1" || fail "a thread is stopped or traced"; }
 
 test_five_steps_are_made() {
 	need_workers
@@ -43,7 +40,7 @@ test_five_steps_are_made() {
 	five_steps five >"$t_dir/five.json"
 	ctl apply "$t_dir/five.json"
 	expect_status 0
-	/usr/bin/python3 tests/unit/validate.py man/vhostctl.schema.json changes <<<"$out"
+	expect_valid changes
 	expect_json '[.changes[].setting] | unique' '["busyloop_usecs","cpus","rx_frames","worker","worker_id"]'
 	expect_eq "values" "$(values_of five | sed 's/^[0-9]*\t/TID /' | LC_ALL=C sort)" \
 		$'32\nTID 0\nTID 0\nTID 0\nTID 0-1\n{"net0":[50,0],"scsi0":[0,0,1,1,2,0]}'
@@ -197,7 +194,7 @@ test_SIGKILL_amid_apply() {
 	# The tracer of one that was killed can be at its end still.
 	[ "$failed" -le $((kills / 10)) ] || fail "too many failed"
 	[ "$killed" -gt $((kills / 4)) ] || fail "only $killed of $kills runs were killed"
-	quiet "${fixture_pid[kill]}"
+	quiet_threads "${fixture_pid[kill]}"
 	ctl apply "$t_dir/five.json"
 	expect_status 0
 	run "$VHOSTCTL" diff "$t_dir/five.json"
@@ -208,7 +205,7 @@ test_SIGKILL_amid_apply() {
 		'{"net0":[50,0],"scsi0":MAP}'
 	ctl worker free kill/scsi0 --idle
 	expect_status 0
-	threads_become "${fixture_pid[kill]}" 4
+	expect_threads "${fixture_pid[kill]}" 4
 }
 
 # ---- two at once ----

@@ -29,7 +29,6 @@ setup() {
 	ask load on 2000
 }
 
-valid() { /usr/bin/python3 "$TOP/tests/unit/validate.py" "$TOP/man/vhostctl.schema.json" rates <<<"$out" || fail "not valid"; }
 
 # about WHAT GOT WANT PERCENT SLACK: no further away than that part of it, and SLACK
 about() {
@@ -58,7 +57,7 @@ test_rates_are_those_of_the_fixture_and_the_kernel() {
 	record "$sys/rx_packets" "$sys/rx_bytes" "$sys/rx_dropped" "/proc/$tid/schedstat"
 	ctl stat vm1 10 1
 	expect_status 0
-	valid
+	expect_valid rates
 	sleep 0.1
 	echo "$LAB_KERNEL: $(value '.vms[0].taps[0].rx_packets_per_s') packets/s, the kernel $(counted 0)" >>"$LAB_OUT/notes"
 	expect_json '.vms[0].taps[0].rx_packets_per_s > 300' true
@@ -101,7 +100,7 @@ test_queues_of_one_tap_are_told_apart() {
 	record /sys/class/net/tapm/statistics/rx_packets
 	ctl stat two 6 1
 	sleep 0.1
-	valid
+	expect_valid rates
 	expect_json '[.vms[0].devices[].queues[1] | [.packets_source, .packets_per_s > 50]]' '[["ring",true],["ring",true]]'
 	about "both queues" "$(value '[.vms[0].devices[].queues[1].entries_per_s] | add')" "$(counted 0)" 5 0
 }
@@ -163,7 +162,7 @@ test_the_live_view_leaves_the_terminal_as_it_was() {
 test_a_closed_pipe_is_no_error() {
 	run bash -c '"$0" stat vm1 0.1 | head -n 1; echo "${PIPESTATUS[0]}" >&2' "$VHOSTCTL"
 	expect_eq "status and errors" "$err" 0
-	valid
+	expect_valid rates
 }
 
 test_bad_operands() {

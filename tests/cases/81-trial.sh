@@ -28,13 +28,12 @@ answered() { [ "$(</sys/class/net/tap1/statistics/tx_packets)" -gt 100 ]; }
 
 busyloop() { "$VHOSTCTL" busyloop get "${1:-vm1/net0}" | jq -c '[.vms[].devices[].queues[].busyloop_usecs]'; }
 frames() { "$VHOSTCTL" coalesce get vm1/tap0 | jq '.vms[].taps[].rx_frames'; }
-valid() { /usr/bin/python3 "$TOP/tests/unit/validate.py" "$TOP/man/vhostctl.schema.json" trial_report <<<"$out" || fail "not valid"; }
 is_busyloop() { [ "$(busyloop)" = "$1" ]; }
 
 test_both_sides_are_printed_and_the_value_is_back() {
 	ctl trial vm1/net0 busyloop=50 --for 5
 	expect_status 0
-	valid
+	expect_valid trial_report
 	expect_json '[.put_back, .interrupted, .settings]' '[true,null,["busyloop=50"]]'
 	expect_json '[.changes[] | [.target, .before, .after]]' '[["vm1/net0/rx",0,50],["vm1/net0/tx",0,50]]'
 	expect_json '.baseline_seconds > 4.9 and .trial_seconds > 4.9' true
@@ -65,7 +64,7 @@ test_signals_put_it_back() {
 	for signal in INT TERM HUP; do
 		end_by "$signal"
 		expect_status 1
-		valid
+		expect_valid trial_report
 		expect_json '[.interrupted, .put_back]' "[\"SIG$signal\",true]"
 		expect_json '.metrics[] | select(.target == "vm1/net0/tx" and .metric == "packets_per_s") | .baseline.mean > 10' true
 		expect_match err "ended by SIG$signal; what was set has been put back"
@@ -133,7 +132,7 @@ test_workers() {
 	before=$(workers)
 	ctl trial vm2/scsi0 workers=per-queue --for 2 --baseline 1
 	expect_status 0
-	valid
+	expect_valid trial_report
 	expect_json '[.changes[] | select(.setting == "worker_id")] | length' 4
 	after=$(workers)
 	expect_eq "workers and queues" "$after" "$before"
@@ -168,7 +167,7 @@ test_keep_keeps() {
 test_without_the_snapshot() {
 	ctl trial --source owner vm1/net0 busyloop=50 --for 2
 	expect_status 0
-	valid
+	expect_valid trial_report
 	expect_json '.source, .put_back' $'"owner"\ntrue'
 	expect_eq "the value" "$(busyloop)" '[0,0]'
 }

@@ -28,7 +28,6 @@ faults() {
 	expect_eq "frames sent" "$(vmm_say send net0 64 64)" '{"sent":64}'
 	[ "$LAB_KERNEL" = 6.1 ] || expect_eq "blocks" "$(vmm_say scsi-io scsi0 0 8)" '{"done":8,"error":null}'
 }
-need_workers() { [ "$LAB_KERNEL" != 6.1 ] || skip "Linux 6.1 has no worker calls"; }
 
 # What is known of workers but their threads' numbers, which are new each time.
 workers="$ctl worker list vm1/scsi0 | jq -c '[.vms[].devices[].workers[] | [.id, .queues, .cpus]]'"
