@@ -326,17 +326,7 @@ char *proc_parse_cgroup_v1(const char *buf, size_t len, const char *controller)
 	return NULL;
 }
 
-int64_t proc_parse_schedstat(const char *buf, size_t len)
-{
-	const char *p = buf, *end = buf + len;
-	uint64_t v;
-
-	if (!take_number(&p, end, 10, &v) || v > INT64_MAX || !take_char(&p, end, ' '))
-		return UNKNOWN;
-	return (int64_t)v;
-}
-
-int proc_parse_schedule(const char *buf, size_t len, int64_t *run_ns, int64_t *wait_ns)
+int proc_parse_schedstat(const char *buf, size_t len, int64_t *run_ns, int64_t *wait_ns)
 {
 	const char *p = buf, *end = buf + len;
 	uint64_t run, wait;

@@ -72,11 +72,11 @@ char *proc_parse_cgroup(const char *buf, size_t len);
 /* The same in the hierarchy of the first version that has @controller; NULL: none has it. */
 char *proc_parse_cgroup_v1(const char *buf, size_t len, const char *controller);
 
-/* First number of a schedstat file: nanoseconds on a CPU. UNKNOWN if there is none. */
-int64_t proc_parse_schedstat(const char *buf, size_t len);
-
-/* The first two: ns on a CPU, and ns that it could have run but waited for one. -1 if there are none. */
-int proc_parse_schedule(const char *buf, size_t len, int64_t *run_ns, int64_t *wait_ns);
+/*
+ * The first two numbers of a schedstat file: ns on a CPU, and ns that it could have run but waited for one.
+ * -1 if there are none, and both stay as they are.
+ */
+int proc_parse_schedstat(const char *buf, size_t len, int64_t *run_ns, int64_t *wait_ns);
 
 /* Inode number of a namespace link, "net:[4026531840]". UNKNOWN if it is none. */
 int64_t proc_parse_ns(const char *link);

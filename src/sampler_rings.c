@@ -30,7 +30,7 @@ void thread_count_read(pid_t tid, struct thread_count *t)
 	t->user_ticks = (int64_t)st.user_ticks;
 	t->system_ticks = (int64_t)st.system_ticks;
 	if (!proc_read(fd, "schedstat", 4096, &schedstat))
-		proc_parse_schedule(schedstat.data, schedstat.len, &t->cpu_ns, &t->wait_ns);
+		proc_parse_schedstat(schedstat.data, schedstat.len, &t->cpu_ns, &t->wait_ns);
 	if (!proc_read(fd, "status", 1 << 16, &status)) {
 		t->voluntary = proc_field_number(status.data, status.len, "voluntary_ctxt_switches", 10);
 		t->involuntary = proc_field_number(status.data, status.len, "nonvoluntary_ctxt_switches", 10);
@@ -63,7 +63,7 @@ static int64_t read_cpu(struct sampler *s, int64_t tid, int64_t at_ns)
 	if (c->cpu_ns != UNKNOWN && c->at_ns == at_ns)
 		return c->cpu_ns;
 	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)tid);
-	if (proc_read(AT_FDCWD, path, 4096, &text) || proc_parse_schedule(text.data, text.len, &run, &wait))
+	if (proc_read(AT_FDCWD, path, 4096, &text) || proc_parse_schedstat(text.data, text.len, &run, &wait))
 		run = UNKNOWN;
 	s->busy |= run == UNKNOWN || c->cpu_ns == UNKNOWN ||
 		   (run - c->cpu_ns) * BUSY_PART > at_ns - c->at_ns;

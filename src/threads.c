@@ -35,6 +35,7 @@ static void fill_rest(int task_fd, struct worker *w)
 	_cleanup_proc_text_ struct proc_text status = { 0 };
 	_cleanup_proc_text_ struct proc_text cgroup = { 0 };
 	_cleanup_proc_text_ struct proc_text schedstat = { 0 };
+	int64_t waited;
 
 	free(w->cpus);
 	free(w->cgroup);
@@ -45,7 +46,7 @@ static void fill_rest(int task_fd, struct worker *w)
 	if (!proc_read(task_fd, "cgroup", 1 << 16, &cgroup))
 		w->cgroup = proc_parse_cgroup(cgroup.data, cgroup.len);
 	if (!proc_read(task_fd, "schedstat", 4096, &schedstat))
-		w->cpu_ns = proc_parse_schedstat(schedstat.data, schedstat.len);
+		proc_parse_schedstat(schedstat.data, schedstat.len, &w->cpu_ns, &waited);
 }
 
 int threads_read_one(int task_fd, struct worker *w)

@@ -49,12 +49,12 @@ static void maps_text(const char *text, size_t len)
 static void short_texts(const char *text, size_t len)
 {
 	_cleanup_free_ char *cgroup = proc_parse_cgroup(text, len);
-	int64_t ns = proc_parse_ns(text), cpu = proc_parse_schedstat(text, len);
+	int64_t ns = proc_parse_ns(text), cpu, wait;
 	uint64_t n;
 
 	CHECK(!cgroup || strlen(cgroup) <= len);
 	CHECK(ns == UNKNOWN || ns >= 0);
-	CHECK(cpu == UNKNOWN || cpu >= 0);
+	CHECK(proc_parse_schedstat(text, len, &cpu, &wait) || (cpu >= 0 && wait >= 0));
 	if (proc_number(text, len, 4711, &n))
 		CHECK(n <= 4711);
 }

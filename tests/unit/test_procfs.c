@@ -199,12 +199,17 @@ static void maps_of_self(void **state)
 
 static void small_ones(void **state)
 {
+	int64_t run = UNKNOWN, wait = UNKNOWN;
 	uint64_t v;
 
 	(void)state;
-	assert_int_equal(proc_parse_schedstat("123 4 5\n", 8), 123);
-	assert_true(proc_parse_schedstat("x", 1) == UNKNOWN);
-	assert_true(proc_parse_schedstat("", 0) == UNKNOWN);
+	assert_int_equal(proc_parse_schedstat("x", 1, &run, &wait), -1);
+	assert_int_equal(proc_parse_schedstat("", 0, &run, &wait), -1);
+	assert_int_equal(proc_parse_schedstat("123\n", 4, &run, &wait), -1);
+	assert_int_equal(proc_parse_schedstat("123 9223372036854775808 5\n", 26, &run, &wait), -1);
+	assert_true(run == UNKNOWN && wait == UNKNOWN);
+	assert_int_equal(proc_parse_schedstat("123 4 5\n", 8, &run, &wait), 0);
+	assert_true(run == 123 && wait == 4);
 	assert_int_equal(proc_parse_ns("net:[4026531840]"), 4026531840);
 	assert_true(proc_parse_ns("net:[40265x]") == UNKNOWN);
 	assert_true(proc_parse_ns("/etc/passwd") == UNKNOWN);
