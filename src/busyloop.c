@@ -6,18 +6,6 @@
 #include "cut.h"
 #include "util.h"
 
-struct ops {
-	struct vhost_op *items;
-	size_t n;
-};
-
-static void add(struct ops *ops, const struct device *d, enum vhost_verb verb, unsigned int index,
-		uint32_t value)
-{
-	*ARRAY_ADD(ops->items, ops->n) =
-		(struct vhost_op){ .device = d, .verb = verb, .index = index, .value = value };
-}
-
 static struct queue *add_queue(struct device *d, unsigned int index)
 {
 	d->queues_known = true;
@@ -28,7 +16,7 @@ static struct queue *add_queue(struct device *d, unsigned int index)
  * Answers into the model. The first ENOBUFS of a device is where its queues end, whatever a hostile VM,
  * in whose memory the questions lie, has the kernel answer to those after it.
  */
-static int take_values(struct vm *vm, const struct ops *ops, struct error *e)
+static int take_values(struct vm *vm, const struct vhost_ops *ops, struct error *e)
 {
 	for (size_t i = 0; i < ops->n; i++) {
 		const struct vhost_op *op = &ops->items[i];
@@ -45,7 +33,7 @@ static int take_values(struct vm *vm, const struct ops *ops, struct error *e)
 	return 0;
 }
 
-static int hold_and_run(const struct vm *vm, struct ops *ops, struct owner_log *log,
+static int hold_and_run(const struct vm *vm, struct vhost_ops *ops, struct owner_log *log,
 			struct error *e)
 {
 	struct vm_ref ref = VM_REF_INIT;
@@ -65,7 +53,7 @@ static int hold_and_run(const struct vm *vm, struct ops *ops, struct owner_log *
 static int get_round(struct vm *vm, const struct selection *sel, unsigned int from,
 		     struct owner_log *log, bool *more, struct error *e)
 {
-	struct ops ops = { 0 };
+	struct vhost_ops ops = { 0 };
 	int ret = 0;
 
 	for (size_t i = 0; i < vm->n_devices; i++) {
@@ -76,7 +64,7 @@ static int get_round(struct vm *vm, const struct selection *sel, unsigned int fr
 		if (!selection_has_device(sel, vm, d) || d->n_queues != from)
 			continue;
 		for (unsigned int q = from; q < to; q++)
-			add(&ops, d, VHOST_BUSYLOOP_GET, q, 0);
+			vhost_add(&ops, d, VHOST_BUSYLOOP_GET, q, 0);
 	}
 	*more = ops.n > 0;
 	if (ops.n)
@@ -121,14 +109,14 @@ static int find_queues(struct vm *vm, const struct selection *sel, bool dry_run,
 }
 
 /* Before, set, after: next to each other in one stop. */
-static void add_triple(struct ops *ops, const struct device *d, unsigned int index, uint32_t usecs)
+static void add_triple(struct vhost_ops *ops, const struct device *d, unsigned int index, uint32_t usecs)
 {
-	add(ops, d, VHOST_BUSYLOOP_GET, index, 0);
-	add(ops, d, VHOST_BUSYLOOP_SET, index, usecs);
-	add(ops, d, VHOST_BUSYLOOP_GET, index, 0);
+	vhost_add(ops, d, VHOST_BUSYLOOP_GET, index, 0);
+	vhost_add(ops, d, VHOST_BUSYLOOP_SET, index, usecs);
+	vhost_add(ops, d, VHOST_BUSYLOOP_GET, index, 0);
 }
 
-static void add_sets(struct ops *ops, const struct selection *sel, const struct vm *vm,
+static void add_sets(struct vhost_ops *ops, const struct selection *sel, const struct vm *vm,
 		     const struct device *d, uint32_t usecs)
 {
 	for (size_t i = 0; i < d->n_queues; i++) {
@@ -151,11 +139,11 @@ static bool set_was_made(const struct vhost_op *triple)
  * Put back what was set before something failed, last first. @e keeps the failure. A VM that has ended
  * took its settings along: nothing is left.
  */
-static int put_back(const struct vm *vm, const struct ops *done, struct owner_log *log,
+static int put_back(const struct vm *vm, const struct vhost_ops *done, struct owner_log *log,
 		    struct error *e)
 {
 	struct error second = ERROR_INIT;
-	struct ops ops = { 0 };
+	struct vhost_ops ops = { 0 };
 	int ret = 0;
 
 	owner_be_patient();
@@ -163,7 +151,7 @@ static int put_back(const struct vm *vm, const struct ops *done, struct owner_lo
 		const struct vhost_op *triple = &done->items[i - 3];
 
 		if (set_was_made(triple))
-			add(&ops, triple->device, VHOST_BUSYLOOP_SET, triple->index, triple->value);
+			vhost_add(&ops, triple->device, VHOST_BUSYLOOP_SET, triple->index, triple->value);
 	}
 	if (ops.n)
 		ret = hold_and_run(vm, &ops, log, &second);
@@ -181,7 +169,7 @@ static int put_back(const struct vm *vm, const struct ops *done, struct owner_lo
 }
 
 /* The first thing that went wrong, if any. A value that reads back otherwise is one. */
-static int check_sets(const struct ops *ops, struct error *e)
+static int check_sets(const struct vhost_ops *ops, struct error *e)
 {
 	for (size_t i = 0; i < ops->n; i++) {
 		const struct vhost_op *op = &ops->items[i];
@@ -215,7 +203,7 @@ static void add_change(struct changes *c, const struct vm *vm, const struct devi
 	};
 }
 
-static void take_changes(struct changes *c, const struct vm *vm, const struct ops *ops)
+static void take_changes(struct changes *c, const struct vm *vm, const struct vhost_ops *ops)
 {
 	for (size_t i = 0; i + 2 < ops->n; i += 3) {
 		const struct vhost_op *triple = &ops->items[i];
@@ -248,7 +236,7 @@ static int check_queues(const struct selection *sel, const struct vm *vm, struct
 	return 0;
 }
 
-static int run_sets(const struct vm *vm, struct ops *ops, struct owner_log *log, struct error *e)
+static int run_sets(const struct vm *vm, struct vhost_ops *ops, struct owner_log *log, struct error *e)
 {
 	int ret = hold_and_run(vm, ops, log, e);
 
@@ -260,7 +248,7 @@ static int run_sets(const struct vm *vm, struct ops *ops, struct owner_log *log,
 static int set_all(struct vm *vm, const struct selection *sel, uint32_t usecs, struct changes *c,
 		   struct owner_log *log, struct error *e)
 {
-	struct ops ops = { 0 };
+	struct vhost_ops ops = { 0 };
 	int ret;
 
 	for (size_t i = 0; i < vm->n_devices; i++)
@@ -276,7 +264,7 @@ static int set_all(struct vm *vm, const struct selection *sel, uint32_t usecs, s
 int busyloop_set_each(struct vm *vm, struct busyloop_want *wants, size_t n, struct owner_log *log,
 		      struct error *e)
 {
-	struct ops ops = { 0 };
+	struct vhost_ops ops = { 0 };
 	int ret;
 
 	for (size_t i = 0; i < n; i++)

@@ -13,11 +13,6 @@
 #include "vhost.h"
 #include "vmfile.h"
 
-struct ops {
-	struct vhost_op *items;
-	size_t n;
-};
-
 static void note_error(struct device *d, const struct error *e)
 {
 	*ARRAY_ADD(d->errors, d->n_errors) = *e;
@@ -42,27 +37,18 @@ static void add_fixed_queues(struct device *d)
 	d->queues_known = n > 0;
 }
 
-static void add_op(struct ops *ops, const struct device *d, enum vhost_verb verb,
-		   unsigned int index)
-{
-	*ARRAY_ADD(ops->items, ops->n) =
-		(struct vhost_op){ .device = d, .verb = verb, .index = index };
-}
-
 /*
  * How many queues a vhost-scsi has is a parameter of its module and no call tells it: it is
  * asked for as many as the stop has room for, then for more while there are more. @last: no
  * other device follows, so the first refusal may end the stop.
  */
-static void add_worker_ops(struct ops *ops, const struct device *d, bool last)
+static void add_worker_ops(struct vhost_ops *ops, const struct device *d, bool last)
 {
 	size_t from = d->n_queues;
 	size_t room = OWNER_BATCH - ops->n % OWNER_BATCH;
 
-	for (size_t i = from; i < from + room && i < VHOST_SCSI_QUEUES_MAX; i++) {
-		add_op(ops, d, VHOST_WORKER_GET, (unsigned int)i);
-		ops->items[ops->n - 1].essential = last;
-	}
+	for (size_t i = from; i < from + room && i < VHOST_SCSI_QUEUES_MAX; i++)
+		vhost_add(ops, d, VHOST_WORKER_GET, (unsigned int)i, 0)->essential = last;
 }
 
 /*
@@ -110,7 +96,7 @@ static void take_answer(struct vm *vm, const struct vhost_op *op)
 	}
 }
 
-static int run_ops(const struct vm_ref *ref, struct vm *vm, struct ops *ops,
+static int run_ops(const struct vm_ref *ref, struct vm *vm, struct vhost_ops *ops,
 		   struct owner_log *log, struct error *e)
 {
 	int ret = vhost_run(ref, OWNER_THREAD_ANY, ops->items, ops->n, log, e);
@@ -121,7 +107,7 @@ static int run_ops(const struct vm_ref *ref, struct vm *vm, struct ops *ops,
 }
 
 /* Did the last question about @d's queues still find one, with all before it? */
-static bool has_more_queues(const struct device *d, const struct ops *ops)
+static bool has_more_queues(const struct device *d, const struct vhost_ops *ops)
 {
 	const struct vhost_op *last = NULL;
 
@@ -133,8 +119,8 @@ static bool has_more_queues(const struct device *d, const struct ops *ops)
 }
 
 /* Of all devices named that have workers to ask for; after @asked, of those with more to tell. */
-static void add_all_worker_ops(const struct vm *vm, const struct selection *sel, struct ops *ops,
-			       const struct ops *asked)
+static void add_all_worker_ops(const struct vm *vm, const struct selection *sel, struct vhost_ops *ops,
+			       const struct vhost_ops *asked)
 {
 	const struct device *last = NULL;
 
@@ -154,7 +140,7 @@ static void add_all_worker_ops(const struct vm *vm, const struct selection *sel,
 }
 
 static int ask_first(const struct vm_ref *ref, struct vm *vm, const struct selection *sel,
-		     struct ops *ops, struct owner_log *log, struct error *e)
+		     struct vhost_ops *ops, struct owner_log *log, struct error *e)
 {
 	for (size_t i = 0; i < vm->n_devices; i++) {
 		struct device *d = &vm->devices[i];
@@ -163,17 +149,17 @@ static int ask_first(const struct vm_ref *ref, struct vm *vm, const struct selec
 			continue;
 		add_fixed_queues(d);
 		for (size_t q = 0; vhost_uses_busyloop(d->kind) && q < d->n_queues; q++)
-			add_op(ops, d, VHOST_BUSYLOOP_GET, d->queues[q].index);
+			vhost_add(ops, d, VHOST_BUSYLOOP_GET, d->queues[q].index, 0);
 	}
 	add_all_worker_ops(vm, sel, ops, NULL);
 	return run_ops(ref, vm, ops, log, e);
 }
 
 static int ask_more(const struct vm_ref *ref, struct vm *vm, const struct selection *sel,
-		    struct ops *asked, struct owner_log *log, struct error *e)
+		    struct vhost_ops *asked, struct owner_log *log, struct error *e)
 {
 	for (;;) {
-		struct ops more = { 0 };
+		struct vhost_ops more = { 0 };
 		int ret;
 
 		add_all_worker_ops(vm, sel, &more, asked);
@@ -264,7 +250,7 @@ int inspect_features(struct vm *vm, const struct selection *sel, struct error *e
 int inspect_vm(struct vm *vm, const struct selection *sel, struct owner_log *log, struct error *e)
 {
 	struct vm_ref ref = VM_REF_INIT;
-	struct ops ops = { 0 };
+	struct vhost_ops ops = { 0 };
 	int ret = vm_hold(&ref, vm->pid, vm->start_time, e);
 
 	if (ret == 0) {

@@ -141,7 +141,7 @@ static void note_free(struct policy_run *run, struct session *s, const struct vh
 static int act_free(struct policy_run *run, struct step *step, struct error *e)
 {
 	const struct spread *plan = &plan_of(step)->spread;
-	struct ops ops = { 0 };
+	struct vhost_ops ops = { 0 };
 	struct session s;
 
 	if (start(&s, step, e) < 0)

@@ -49,6 +49,15 @@ static void take_arg(struct vhost_op *op, const void *from)
 	memcpy(&op->value, value, sizeof(op->value));
 }
 
+struct vhost_op *vhost_add(struct vhost_ops *ops, const struct device *d, enum vhost_verb verb,
+			   unsigned int index, uint32_t value)
+{
+	struct vhost_op *op = ARRAY_ADD(ops->items, ops->n);
+
+	*op = (struct vhost_op){ .device = d, .verb = verb, .index = index, .value = value };
+	return op;
+}
+
 /* Duplicates of the devices' fds, held while the calls run and no longer. */
 struct borrowed {
 	const struct device *device;

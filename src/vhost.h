@@ -38,6 +38,15 @@ struct vhost_op {
 	int errnum;		/* when done: 0, or what the kernel said */
 };
 
+struct vhost_ops {
+	struct vhost_op *items;
+	size_t n;
+};
+
+/* One more; it is valid until the next. */
+struct vhost_op *vhost_add(struct vhost_ops *ops, const struct device *d, enum vhost_verb verb,
+			   unsigned int index, uint32_t value);
+
 /*
  * Run @ops in order, all of one VM. 0 when each was asked (look at errnum of each), up to an
  * essential one that failed; -1 with @e when they could not be: those with done set were asked all

@@ -8,7 +8,7 @@
 #include "workers_core.h"
 
 /* One GET for each queue: its worker now, and whether there is such a queue. */
-static int add_gets(struct session *s, const struct ranges *queues, struct ops *ops, struct error *e)
+static int add_gets(struct session *s, const struct ranges *queues, struct vhost_ops *ops, struct error *e)
 {
 	if (queues->n && queues->items[queues->n - 1].last >= VHOST_SCSI_QUEUES_MAX)
 		return error_set(e, STATUS_NOT_FOUND, ENOBUFS, "read the queue's worker",
@@ -40,7 +40,7 @@ static int place(const struct created *made, const struct ranges *cpus, struct e
 }
 
 /* Queues of @gets (last first) dealt out to the new workers, first to first. */
-static struct move *deal(const struct ops *gets, const struct created *made)
+static struct move *deal(const struct vhost_ops *gets, const struct created *made)
 {
 	struct move *moves = xcalloc(gets->n, sizeof(*moves));
 
@@ -52,7 +52,7 @@ static struct move *deal(const struct ops *gets, const struct created *made)
 	return moves;
 }
 
-static int create(struct session *s, unsigned int count, const struct ranges *cpus, struct ops *gets,
+static int create(struct session *s, unsigned int count, const struct ranges *cpus, struct vhost_ops *gets,
 		  struct error *e)
 {
 	struct created made;
@@ -80,7 +80,7 @@ static int create(struct session *s, unsigned int count, const struct ranges *cp
 	return ret;
 }
 
-static int plan_create(struct session *s, unsigned int count, struct ops *gets, struct error *e)
+static int plan_create(struct session *s, unsigned int count, struct vhost_ops *gets, struct error *e)
 {
 	int ret = session_read_map(s, e);
 
@@ -102,7 +102,7 @@ static int plan_create(struct session *s, unsigned int count, struct ops *gets, 
 int workers_create(struct worker_job *job, unsigned int count, const struct ranges *cpus,
 		   const struct ranges *queues, struct error *e)
 {
-	struct ops gets = { 0 };
+	struct vhost_ops gets = { 0 };
 	struct session s;
 	int ret = session_start(&s, job, e);
 
@@ -119,7 +119,7 @@ int workers_create(struct worker_job *job, unsigned int count, const struct rang
 }
 
 /* Queues that are the worker's already are left alone: even that would make them wait. */
-static int attach(struct session *s, struct ops *gets, uint32_t id, struct error *e)
+static int attach(struct session *s, struct vhost_ops *gets, uint32_t id, struct error *e)
 {
 	struct move *moves = xcalloc(gets->n, sizeof(*moves));
 	size_t n = 0;
@@ -144,7 +144,7 @@ static int attach(struct session *s, struct ops *gets, uint32_t id, struct error
 int workers_attach(struct worker_job *job, const struct ranges *queues, uint32_t id,
 		   struct error *e)
 {
-	struct ops gets = { 0 };
+	struct vhost_ops gets = { 0 };
 	struct session s;
 	int ret = session_start(&s, job, e);
 

@@ -95,7 +95,7 @@ int session_read_map(struct session *s, struct error *e)
 int session_check_calls(struct session *s, struct error *e)
 {
 	const struct device *d = s->job->device;
-	struct ops ops = { 0 };
+	struct vhost_ops ops = { 0 };
 	int ret;
 
 	/*
@@ -156,24 +156,18 @@ int session_refuse(const struct session *s, enum vhost_verb verb, uint32_t value
 	return vhost_explain(&op, e);
 }
 
-void ops_add(struct ops *ops, const struct session *s, enum vhost_verb verb, unsigned int index,
+void ops_add(struct vhost_ops *ops, const struct session *s, enum vhost_verb verb, unsigned int index,
 	     uint32_t value, bool essential)
 {
-	*ARRAY_ADD(ops->items, ops->n) = (struct vhost_op){
-		.device = s->job->device,
-		.verb = verb,
-		.index = index,
-		.value = value,
-		.essential = essential,
-	};
+	vhost_add(ops, s->job->device, verb, index, value)->essential = essential;
 }
 
-int ops_run(struct session *s, enum owner_thread rule, struct ops *ops, struct error *e)
+int ops_run(struct session *s, enum owner_thread rule, struct vhost_ops *ops, struct error *e)
 {
 	return ops->n ? vhost_run(&s->ref, rule, ops->items, ops->n, s->job->log, e) : 0;
 }
 
-int ops_check(const struct ops *ops, struct error *e)
+int ops_check(const struct vhost_ops *ops, struct error *e)
 {
 	for (size_t i = 0; i < ops->n; i++)
 		if (ops->items[i].errnum)

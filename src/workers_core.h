@@ -8,11 +8,6 @@
 #include "vm.h"
 #include "workers.h"
 
-struct ops {
-	struct vhost_op *items;
-	size_t n;
-};
-
 /* A job while its VM is held. */
 struct session {
 	struct worker_job *job;
@@ -53,11 +48,11 @@ int session_refuse(const struct session *s, enum vhost_verb verb, uint32_t value
  */
 int session_find_requests(struct session *s, struct ranges *requests, struct error *e);
 
-void ops_add(struct ops *ops, const struct session *s, enum vhost_verb verb, unsigned int index,
+void ops_add(struct vhost_ops *ops, const struct session *s, enum vhost_verb verb, unsigned int index,
 	     uint32_t value, bool essential);
-int ops_run(struct session *s, enum owner_thread rule, struct ops *ops, struct error *e);
+int ops_run(struct session *s, enum owner_thread rule, struct vhost_ops *ops, struct error *e);
 /* The first operation that the kernel refused, explained; 0 if there is none. */
-int ops_check(const struct ops *ops, struct error *e);
+int ops_check(const struct vhost_ops *ops, struct error *e);
 
 /* What changed, or with a dry run would. */
 void note_queue_change(struct session *s, unsigned int queue, int64_t before, int64_t after,
@@ -78,7 +73,7 @@ struct created {
  * Make @n workers from the VM's main thread, after the operations of @first (may be NULL; they
  * share the stop, and are essential). On failure those already made are freed again.
  */
-int create_workers(struct session *s, struct ops *first, size_t n, struct created *made,
+int create_workers(struct session *s, struct vhost_ops *first, size_t n, struct created *made,
 		   struct error *e);
 /* Undo: @e keeps the failure, and becomes STATUS_ROLLBACK when this fails too. Returns -1. */
 int uncreate_workers(struct session *s, const struct created *made, struct error *e);
@@ -105,7 +100,7 @@ struct move {
  * NULL) follow in the same stop when every move was made; look at their errnum. 1: every move was
  * made, but not all of @after was asked, for what is in @e.
  */
-int make_moves(struct session *s, const struct move *moves, size_t n, struct ops *after,
+int make_moves(struct session *s, const struct move *moves, size_t n, struct vhost_ops *after,
 	       struct error *e);
 /* Undo moves that were all made: as uncreate_workers(). */
 int unmake_moves(struct session *s, const struct move *moves, size_t n, struct error *e);

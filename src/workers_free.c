@@ -14,7 +14,7 @@ static bool was_freed(const struct vhost_op *op)
 }
 
 /* What was freed, each with its thread if that is known from before, or there was but one. */
-static void note_frees(struct session *s, const struct kthreads *before, const struct ops *frees)
+static void note_frees(struct session *s, const struct kthreads *before, const struct vhost_ops *frees)
 {
 	int64_t ended;
 	size_t n = 0;
@@ -31,7 +31,7 @@ static void note_frees(struct session *s, const struct kthreads *before, const s
 	}
 }
 
-static int run_frees(struct session *s, struct ops *frees, struct error *e)
+static int run_frees(struct session *s, struct vhost_ops *frees, struct error *e)
 {
 	struct kthreads before;
 	int ret = session_threads(s, &before, e);
@@ -45,7 +45,7 @@ static int run_frees(struct session *s, struct ops *frees, struct error *e)
 }
 
 /* What the kernel would say, as far as that is known; -1 with @e: all would be refused. */
-static int plan_frees(struct session *s, struct ops *frees, struct error *e)
+static int plan_frees(struct session *s, struct vhost_ops *frees, struct error *e)
 {
 	if (session_read_map(s, e) < 0 || session_check_calls(s, e) < 0)
 		return -1;
@@ -84,7 +84,7 @@ static char *words(const struct vhost_op *op, const struct ranges *ids)
 }
 
 /* Into @e why @first and all those after it that the kernel answered the same were refused. */
-static void explain_alike(const struct ops *frees, size_t first, struct error *e)
+static void explain_alike(const struct vhost_ops *frees, size_t first, struct error *e)
 {
 	const struct vhost_op *op = &frees->items[first];
 	_cleanup_free_ char *why = NULL;
@@ -103,7 +103,7 @@ static void explain_alike(const struct ops *frees, size_t first, struct error *e
 	error_set(e, e->status, op->errnum, "free the worker", "%s", why);
 }
 
-static bool is_first_of_kind(const struct ops *frees, size_t at)
+static bool is_first_of_kind(const struct vhost_ops *frees, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
 		if (frees->items[i].errnum == frees->items[at].errnum)
@@ -112,7 +112,7 @@ static bool is_first_of_kind(const struct ops *frees, size_t at)
 }
 
 /* Each is a thing by itself: what one was refused for is said of that one, others are freed. */
-static int check_frees(struct session *s, const struct ops *frees, struct error *e)
+static int check_frees(struct session *s, const struct vhost_ops *frees, struct error *e)
 {
 	struct changes *c = s->job->changes;
 
@@ -127,7 +127,7 @@ static int check_frees(struct session *s, const struct ops *frees, struct error 
 
 int workers_free(struct worker_job *job, const struct ranges *ids, struct error *e)
 {
-	struct ops frees = { 0 };
+	struct vhost_ops frees = { 0 };
 	struct session s;
 	int ret;
 
@@ -153,7 +153,7 @@ int workers_free(struct worker_job *job, const struct ranges *ids, struct error 
 }
 
 /* Refusals that another's doing explains: it got a queue meanwhile, or was freed. */
-static int check_idle(const struct ops *frees, bool *alive, struct error *e)
+static int check_idle(const struct vhost_ops *frees, bool *alive, struct error *e)
 {
 	for (size_t i = 0; i < frees->n; i++) {
 		const struct vhost_op *op = &frees->items[i];
@@ -169,7 +169,7 @@ static int check_idle(const struct ops *frees, bool *alive, struct error *e)
 static int free_told(struct session *s, struct error *e)
 {
 	const struct device *d = s->job->device;
-	struct ops frees = { 0 };
+	struct vhost_ops frees = { 0 };
 	bool alive = false;
 	int ret = session_check_calls(s, e);
 
@@ -219,7 +219,7 @@ static int scan_ids(struct session *s, struct error *e)
 	most = most_workers(s->job->vm, threads.n);
 	free(threads.items);
 	for (uint32_t from = 1; ret == 0 && (alive || found < most) && from < IDS_MAX; from += OWNER_BATCH) {
-		struct ops frees = { 0 };
+		struct vhost_ops frees = { 0 };
 
 		for (uint32_t id = from; id < from + OWNER_BATCH; id++)
 			ops_add(&frees, s, VHOST_WORKER_FREE, 0, id, false);

@@ -74,7 +74,7 @@ static void tell_by_snapshot(struct session *s, struct created *made)
 }
 
 /* Ids out of the answers; the first refusal goes to @e. */
-static int take_ids(const struct ops *ops, struct created *made, struct error *e)
+static int take_ids(const struct vhost_ops *ops, struct created *made, struct error *e)
 {
 	int ret = ops_check(ops, e);
 
@@ -108,11 +108,11 @@ static void warn_of_leftover(struct session *s, const struct kthreads *before,
 }
 
 /* One stop: @first and as many workers as are missing. */
-static int create_missing(struct session *s, struct ops *first, size_t n, struct created *made,
+static int create_missing(struct session *s, struct vhost_ops *first, size_t n, struct created *made,
 			  struct error *e)
 {
 	struct error second = ERROR_INIT;
-	struct ops ops = { 0 };
+	struct vhost_ops ops = { 0 };
 	size_t n_first = first ? first->n : 0;
 	int ret;
 
@@ -133,7 +133,7 @@ static int create_missing(struct session *s, struct ops *first, size_t n, struct
 	return ret;
 }
 
-static int try_create(struct session *s, struct ops *first, size_t n, struct created *made,
+static int try_create(struct session *s, struct vhost_ops *first, size_t n, struct created *made,
 		      struct error *e)
 {
 	for (int tries = 1;; tries++) {
@@ -149,7 +149,7 @@ static int try_create(struct session *s, struct ops *first, size_t n, struct cre
 	}
 }
 
-int create_workers(struct session *s, struct ops *first, size_t n, struct created *made,
+int create_workers(struct session *s, struct vhost_ops *first, size_t n, struct created *made,
 		   struct error *e)
 {
 	struct kthreads before;
@@ -174,7 +174,7 @@ int create_workers(struct session *s, struct ops *first, size_t n, struct create
 
 int free_created(struct session *s, const struct created *made, struct error *e)
 {
-	struct ops ops = { 0 };
+	struct vhost_ops ops = { 0 };
 	int ret;
 
 	for (size_t i = 0; i < made->n; i++)

@@ -5,7 +5,7 @@
 int unmake_moves(struct session *s, const struct move *moves, size_t n, struct error *e)
 {
 	struct error second = ERROR_INIT;
-	struct ops ops = { 0 };
+	struct vhost_ops ops = { 0 };
 	int ret;
 
 	if (!n || session_is_gone(s))
@@ -33,7 +33,7 @@ int unmake_moves(struct session *s, const struct move *moves, size_t n, struct e
 static int put_back(struct session *s, const struct move *moves, size_t n, struct error *e)
 {
 	struct error second = ERROR_INIT;
-	struct ops ops = { 0 };
+	struct vhost_ops ops = { 0 };
 	struct move *moved = NULL;
 	size_t n_moved = 0;
 
@@ -56,7 +56,7 @@ static int put_back(struct session *s, const struct move *moves, size_t n, struc
 	return -1;
 }
 
-static int check_moves(const struct ops *ops, const struct move *moves, size_t n, struct error *e)
+static int check_moves(const struct vhost_ops *ops, const struct move *moves, size_t n, struct error *e)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct vhost_op *attach = &ops->items[2 * i], *get = &ops->items[2 * i + 1];
@@ -74,7 +74,7 @@ static int check_moves(const struct ops *ops, const struct move *moves, size_t n
 	return 0;
 }
 
-static bool any_begun(const struct ops *ops)
+static bool any_begun(const struct vhost_ops *ops)
 {
 	for (size_t i = 0; i < ops->n; i++)
 		if (ops->items[i].begun)
@@ -90,10 +90,10 @@ static bool all_done(const struct vhost_op *items, size_t n)
 	return true;
 }
 
-int make_moves(struct session *s, const struct move *moves, size_t n, struct ops *after,
+int make_moves(struct session *s, const struct move *moves, size_t n, struct vhost_ops *after,
 	       struct error *e)
 {
-	struct ops ops = { 0 };
+	struct vhost_ops ops = { 0 };
 	int ret, ran;
 	bool whole;
 

@@ -108,7 +108,7 @@ static void note_kept(struct session *s, const struct vhost_op *op, const struct
 
 /* @why: why frees that were not done were not. */
 static void note_done(struct session *s, const struct spread *plan, const struct created *made,
-		      const struct ops *frees, const struct error *why)
+		      const struct vhost_ops *frees, const struct error *why)
 {
 	for (size_t i = 0; i < made->n; i++)
 		note_worker_change(s, UNKNOWN, made->ids[i], tid_of(s, made, -1 - (int64_t)i));
@@ -132,7 +132,7 @@ static int carry_out(struct session *s, const struct spread *plan, struct error 
 {
 	struct error why = ERROR_INIT;
 	struct created made = { 0 };
-	struct ops frees = { 0 };
+	struct vhost_ops frees = { 0 };
 	struct move *moves;
 	int ret;
 

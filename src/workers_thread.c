@@ -109,7 +109,7 @@ struct loan {
 static int lend(struct session *s, const struct loan *loan, struct error *e)
 {
 	const struct move there = { loan->queue, loan->id, loan->helper_id };
-	struct ops after = { 0 };
+	struct vhost_ops after = { 0 };
 	int ret;
 
 	ops_add(&after, s, VHOST_WORKER_ATTACH, loan->queue, loan->id, false);
