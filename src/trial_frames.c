@@ -62,8 +62,8 @@ static void note_undo(struct trial *t, const struct tap *tap, struct tap_visit *
 
 struct job {
 	struct coalesce c;
-	struct trial *t;
-	const struct trial_undo *undo;	/* of put_back_moved() */
+	struct trial *t;		/* of set_planned() */
+	const struct trial_undo *undo;	/* of set_if_moved() */
 };
 
 /* What was not planned for could not be put back. */
@@ -195,14 +195,14 @@ static int set_if_moved(struct tap_visit *v, void *arg, struct error *e)
 }
 
 /* 1: no tap of the VM is it. */
-static int search(struct trial *t, const struct trial_undo *u, const struct vm_ref *ref, const struct vm *vm,
+static int search(const struct trial_undo *u, const struct vm_ref *ref, const struct vm *vm,
 		  struct error *e)
 {
 	struct error own = ERROR_INIT;
 	int ret = 1;
 
 	for (size_t i = 0; ret != 0 && i < vm->n_taps; i++) {
-		struct job j = { .c = { .frames = u->value }, .t = t, .undo = u };
+		struct job j = { .c = { .frames = u->value }, .undo = u };
 		struct tap_visit v = TAP_VISIT_INIT;
 
 		if (vm->taps[i].macvtap)
@@ -219,7 +219,7 @@ static int search(struct trial *t, const struct trial_undo *u, const struct vm_r
 }
 
 /* The same, or the VM is gone. */
-static int put_back_moved(struct trial *t, const struct trial_undo *u, struct error *e)
+static int put_back_moved(const struct trial *t, const struct trial_undo *u, struct error *e)
 {
 	_cleanup_free_ char *text = xasprintf("%d", (int)t->pid);
 	struct vm_ref ref = VM_REF_INIT;
@@ -231,7 +231,7 @@ static int put_back_moved(struct trial *t, const struct trial_undo *u, struct er
 		ret = vm_hold(&ref, t->pid, t->start_time, e);
 	if (ret == 0) {
 		taps_regroup(&ref, sel.items[0].vm);
-		ret = search(t, u, &ref, sel.items[0].vm, e);
+		ret = search(u, &ref, sel.items[0].vm, e);
 	} else if (e->status == STATUS_NOT_FOUND) {
 		ret = 1;
 	}
