@@ -111,17 +111,11 @@ static void check_workers(struct check *c)
 			  "; not for devices whose workers are kernel threads" : "");
 }
 
-static int has_capability(unsigned int bit)
+static int has_capability(unsigned int capability)
 {
-	_cleanup_proc_text_ struct proc_text status = { 0 };
-	int64_t caps;
+	int64_t has = proc_has_capability(capability);
 
-	if (proc_read(AT_FDCWD, "/proc/self/status", 1 << 16, &status))
-		return CHECK_UNKNOWN;
-	caps = proc_field_number(status.data, status.len, "CapEff", 16);
-	if (caps == UNKNOWN)
-		return CHECK_UNKNOWN;
-	return caps >> bit & 1 ? CHECK_OK : CHECK_NO;
+	return has == UNKNOWN ? CHECK_UNKNOWN : has ? CHECK_OK : CHECK_NO;
 }
 
 static void check_ptrace(struct check *c)

@@ -262,6 +262,17 @@ char *proc_field_string(const char *buf, size_t len, const char *name)
 	return value ? xstrndup(value, value_len) : NULL;
 }
 
+int64_t proc_has_capability(unsigned int capability)
+{
+	_cleanup_proc_text_ struct proc_text status = { 0 };
+	int64_t all;
+
+	if (proc_read(AT_FDCWD, "/proc/self/status", 1 << 16, &status))
+		return UNKNOWN;
+	all = proc_field_number(status.data, status.len, "CapEff", 16);
+	return all == UNKNOWN ? UNKNOWN : all >> capability & 1;
+}
+
 /* A line of /proc/PID/cgroup: HIERARCHY:CONTROLLERS:PATH, where only PATH may hold further colons. */
 struct cgroup_line {
 	const char *controllers, *path;

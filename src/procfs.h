@@ -57,6 +57,9 @@ struct proc_stat {
 int proc_parse_stat(const char *buf, size_t len, struct proc_stat *st);
 int proc_read_stat(int dirfd, const char *path, struct proc_stat *st);
 
+/* Have we that capability (CAP_*)? 0 or 1; UNKNOWN (state.h) when /proc/self/status does not tell. */
+int64_t proc_has_capability(unsigned int capability);
+
 /*
  * Value of the line "NAME:<blanks>VALUE" in a status or fdinfo file. It points
  * into @buf and is not terminated. NULL when there is no such line.

@@ -56,14 +56,6 @@ static void set_classes(struct snap_class *classes, const struct device_numbers 
 	}
 }
 
-static bool has_capability(unsigned int bit)
-{
-	_cleanup_proc_text_ struct proc_text status = { 0 };
-
-	return proc_read(AT_FDCWD, "/proc/self/status", 1 << 16, &status) ||
-	       proc_field_number(status.data, status.len, "CapEff", 16) >> bit & 1;
-}
-
 static bool is_locked_down(void)
 {
 	_cleanup_proc_text_ struct proc_text text = { 0 };
@@ -75,9 +67,9 @@ static bool is_locked_down(void)
 /* Why the kernel would not: what it answers (EPERM, EINVAL) says little by itself. */
 static int refused(int errnum, struct error *e)
 {
-	bool admin = has_capability(CAP_SYS_ADMIN);
-
-	if (!admin && (!has_capability(CAP_BPF) || !has_capability(CAP_PERFMON)))
+	/* What is not known is not said. */
+	if (proc_has_capability(CAP_SYS_ADMIN) == 0 &&
+	    (proc_has_capability(CAP_BPF) == 0 || proc_has_capability(CAP_PERFMON) == 0))
 		return error_set(e, STATUS_DENIED, errnum, operation,
 				 "it takes CAP_BPF and CAP_PERFMON");
 	if (is_locked_down())
