@@ -133,11 +133,7 @@ static int check_value(const struct context *ctx, uint32_t *usecs, struct error 
 
 	if (value_parse_usecs(ctx->argv[1], usecs, e) < 0)
 		return -1;
-	if (*usecs <= VALUE_USECS_LIMIT || o->force)
-		return 0;
-	return error_set(e, STATUS_USAGE, 0, "set the busy-loop timeout",
-			 "%u us is more than 10 ms and would burn a whole CPU (10 to 100 us is what "
-			 "people use); --force if you mean it", *usecs);
+	return o->force ? 0 : value_check_usecs(*usecs, e);
 }
 
 static int set(struct context *ctx, struct state *s, struct selection *sel, struct changes *c,

@@ -63,10 +63,8 @@ static int parse(struct run *r, struct error *e)
 			if (t->settings[k].kind == s->kind)
 				return error_set(e, STATUS_USAGE, 0, NULL, "'%s' is there already",
 						 r->ctx->argv[i]);
-		if (s->kind == TRIAL_BUSYLOOP && s->value > VALUE_USECS_LIMIT && !r->o->force)
-			return error_set(e, STATUS_USAGE, 0, "set the busy-loop timeout",
-					 "%u us is more than 10 ms and would burn a whole CPU; --force if "
-					 "you mean it", s->value);
+		if (s->kind == TRIAL_BUSYLOOP && !r->o->force && value_check_usecs(s->value, e))
+			return -1;
 	}
 	return 0;
 }

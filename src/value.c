@@ -69,6 +69,15 @@ int value_parse_usecs(const char *text, uint32_t *usecs, struct error *e)
 	return 0;
 }
 
+int value_check_usecs(uint32_t usecs, struct error *e)
+{
+	if (usecs <= VALUE_USECS_LIMIT)
+		return 0;
+	return error_set(e, STATUS_USAGE, 0, "set the busy-loop timeout",
+			 "%u us is more than 10 ms and would burn a whole CPU (10 to 100 us is what people "
+			 "use); --force if you mean it", usecs);
+}
+
 int value_parse_interval(const char *text, int64_t *ns, struct error *e)
 {
 	size_t len = strlen(text);

@@ -18,6 +18,9 @@
  */
 int value_parse_usecs(const char *text, uint32_t *usecs, struct error *e);
 
+/* STATUS_USAGE if a busy-loop timeout of @usecs is more than who did not say --force can mean. */
+int value_check_usecs(uint32_t usecs, struct error *e);
+
 /* A time as value_parse_usecs() takes it, but of seconds if it has no unit; from 10 ms to 4,294 s. */
 int value_parse_interval(const char *text, int64_t *ns, struct error *e);
 

@@ -126,6 +126,17 @@ static void endless_list(void **state)
 	free(text);
 }
 
+static void limit(void **state)
+{
+	struct error e = ERROR_INIT;
+
+	(void)state;
+	assert_int_equal(value_check_usecs(10000, &e), 0);
+	assert_int_equal(value_check_usecs(10001, &e), -1);
+	assert_int_equal(e.status, STATUS_USAGE);
+	assert_non_null(strstr(e.message, "--force"));
+}
+
 static void adding_and_comparing(void **state)
 {
 	struct error e = ERROR_INIT;
@@ -169,7 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times),    cmocka_unit_test(no_times),	    cmocka_unit_test(lists),
 		cmocka_unit_test(counting), cmocka_unit_test(endless_list),
-		cmocka_unit_test(adding_and_comparing), cmocka_unit_test(test_ranges_text),
+		cmocka_unit_test(limit),    cmocka_unit_test(adding_and_comparing), cmocka_unit_test(test_ranges_text),
 	};
 
 	return cmocka_run_group_tests_name("value", tests, NULL, NULL);
