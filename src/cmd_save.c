@@ -94,8 +94,12 @@ static void drop_repeated(struct selection *sel)
 /* A policy has no place for what could not be looked into, and would pass for one of all. */
 static void tell_denied(struct context *ctx, const struct state *s)
 {
-	if (!ctx->argc && scan_denied(s) && ctx->verbosity >= 0)
-		fprintf(ctx->err, "vhostctl: save: %s\n", scan_denied(s)->message);
+	_cleanup_free_ char *text = NULL;
+
+	if (ctx->argc || !scan_denied(s) || ctx->verbosity < 0)
+		return;
+	text = xasprintf("save: %s", scan_denied(s)->message);
+	output_remark(ctx, text);
 }
 
 /* Targets given as pids have only those scanned, and others may share a name with them. */

@@ -145,9 +145,8 @@ static void tell_errors(struct context *ctx, const struct vm *vm, const char *pa
 		_cleanup_free_ char *text = xasprintf("%s%s%s%s%s%s%s", name, *part ? "/" : "", part,
 						      *name ? ": " : "", errors[i].operation,
 						      *errors[i].operation ? ": " : "", errors[i].message);
-		_cleanup_free_ char *safe = escape_text(text, ctx->utf8);
 
-		fprintf(ctx->err, "vhostctl: %s\n", safe);
+		output_remark(ctx, text);
 	}
 }
 
