@@ -120,7 +120,7 @@ COMPLETIONSDIR ?= $(or $(shell $(PKG_CONFIG) --define-variable=datadir=$(PREFIX)
 INSTALLED := $(BUILD)/vhostctl:$(SBINDIR)/vhostctl \
 	$(foreach m,$(wildcard man/*.[1-8]),$(m):$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) \
 	completions/vhostctl.bash:$(COMPLETIONSDIR)/vhostctl README:$(DOCDIR)/README \
-	$(foreach e,$(wildcard src/hooks/* man/*.schema.json),$(e):$(DOCDIR)/examples/$(notdir $(e)))
+	$(foreach e,$(wildcard src/hooks/* src/schema/*),$(e):$(DOCDIR)/examples/$(notdir $(e)))
 INSTALLED_TO := $(foreach i,$(INSTALLED),$(DESTDIR)$(lastword $(subst :, ,$(i))))
 
 # A unit names the program where it is installed.

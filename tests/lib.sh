@@ -87,7 +87,7 @@ expect_json() {
 }
 
 expect_valid() {
-	/usr/bin/python3 "$TOP/tests/unit/validate.py" "$TOP/man/vhostctl.schema.json" "$1" <<<"$out" || fail "not valid"
+	/usr/bin/python3 "$TOP/tests/unit/validate.py" "$TOP/src/schema/vhostctl.schema.json" "$1" <<<"$out" || fail "not valid"
 }
 keep() { echo "$out" >>"$t_dir/$1.json"; }
 

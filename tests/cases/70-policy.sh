@@ -244,9 +244,9 @@ test_default_files() {
 
 test_documents_are_valid() {
 	if [ ! -s "$t_dir/changes.json" ] || [ ! -s "$t_dir/policy.json" ]; then skip "the tests that print documents did not run"; fi
-	run /usr/bin/python3 tests/unit/validate.py man/vhostctl.schema.json changes <"$t_dir/changes.json"
+	run /usr/bin/python3 tests/unit/validate.py src/schema/vhostctl.schema.json changes <"$t_dir/changes.json"
 	expect_status 0
-	run /usr/bin/python3 tests/unit/validate.py man/vhostctl-policy.schema.json policy <"$t_dir/policy.json"
+	run /usr/bin/python3 tests/unit/validate.py src/schema/vhostctl-policy.schema.json policy <"$t_dir/policy.json"
 	expect_status 0
 }
 

@@ -84,7 +84,7 @@ test_events_of_a_VM() {
 	kill "$pid"
 	told ".event == \"vm_removed\" and .pid == $pid"
 	expect_eq "events of other kinds" "$(n_events '.event == "resync" or .event == "unwatched" or .event == "tap_added"')" 0
-	/usr/bin/python3 "$TOP/tests/unit/validate.py" "$TOP/man/vhostctl.schema.json" event <"$t_dir/events"
+	/usr/bin/python3 "$TOP/tests/unit/validate.py" "$TOP/src/schema/vhostctl.schema.json" event <"$t_dir/events"
 	kill -INT "$monitor" # which a shell's background job ignores
 	kill "$monitor"
 	wait "$monitor"

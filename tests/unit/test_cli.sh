@@ -76,7 +76,7 @@ for where in /dev/full closed pipe; do
 done
 
 # Documents: whatever VMs this host has, in each format.
-validate() { /usr/bin/python3 "${0%/*}/validate.py" man/vhostctl.schema.json state 2>&1; }
+validate() { /usr/bin/python3 "${0%/*}/validate.py" src/schema/vhostctl.schema.json state 2>&1; }
 for option in --compact --pretty ""; do
 	# shellcheck disable=SC2086 # none is no word
 	out=$("$VHOSTCTL" list $option 2>&1 | validate)

@@ -53,7 +53,7 @@ for c in "${commands[@]}"; do
 	ok "'help $c' is '$c --help'"
 done
 
-missing=$(/usr/bin/python3 - man/vhostctl.schema.json "$man" <<'PYTHON'
+missing=$(/usr/bin/python3 - src/schema/vhostctl.schema.json "$man" <<'PYTHON'
 import json, re, sys
 schema = json.load(open(sys.argv[1]))
 words = set(re.findall(r"[a-z_]+", open(sys.argv[2]).read()))

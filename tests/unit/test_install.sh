@@ -11,7 +11,7 @@ root=$tmp/root
 out=$("$MAKE" -s install DESTDIR="$root" PREFIX=/opt/v 2>&1)
 ok "make install" "$out"
 pages=$(cd man && for page in *.[1-8]; do echo "644 opt/v/share/man/man${page##*.}/$page"; done)
-examples=$(for e in src/hooks/* man/*.schema.json; do
+examples=$(for e in src/hooks/* src/schema/*; do
 	[ ! -f "$e" ] || echo "$([ -x "$e" ] && echo 755 || echo 644) opt/v/share/doc/vhostctl/examples/${e##*/}"
 done)
 is "installed files" "$(cd "$root" && find . -type f -printf '%m %P\n' | sort -k 2)" \

@@ -59,7 +59,7 @@ is "a source and a binary package" "$(cd "$rpms" && find . -name '*.rpm' | sed -
 binary=$(find "$rpms/RPMS" -name '*.rpm')
 is "the source package" "$(rpm -qlp "$rpms"/SRPMS/*.rpm 2>"$tmp/err" | sort)" "$tarball
 vhostctl.spec"
-examples=$(for e in src/hooks/* man/*.schema.json; do
+examples=$(for e in src/hooks/* src/schema/*; do
 	[ ! -f "$e" ] || echo "-rw$([ -x "$e" ] && echo xr-xr-x || echo -r--r--) /usr/share/doc/vhostctl/examples/${e##*/}"
 done)
 is "the binary package has program, manual, completion, licence, README, examples and no more" \

@@ -5,7 +5,7 @@
 . "${0%/*}/tap.sh"
 
 # The distribution's Python: its module is a package that tests/deps.sh installs.
-validate() { /usr/bin/python3 "${0%/*}/validate.py" man/vhostctl.schema.json "$@" 2>&1; }
+validate() { /usr/bin/python3 "${0%/*}/validate.py" src/schema/vhostctl.schema.json "$@" 2>&1; }
 
 mapfile -t lines < <("$BUILD/unit/test_json" --print)
 state=${lines[0]-}
@@ -39,7 +39,7 @@ refused "an incomplete VM" state '{"schema":1,"kernel":null,"source":null,"error
 refused "no JSON" state 'x'
 
 # The policy's schema says of documents what the program says of them.
-policy() { printf '%s\n' "$1" | /usr/bin/python3 "${0%/*}/validate.py" man/vhostctl-policy.schema.json policy 2>&1; }
+policy() { printf '%s\n' "$1" | /usr/bin/python3 "${0%/*}/validate.py" src/schema/vhostctl-policy.schema.json policy 2>&1; }
 both() {
 	local name=$1 want=$2 document=$3 out schema program
 	out=$(policy "$document")
