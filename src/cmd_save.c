@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "cut.h"
 #include "inspect.h"
 #include "output.h"
 #include "policy.h"
@@ -79,14 +80,10 @@ static void drop_repeated(struct selection *sel)
 	size_t n = 0;
 
 	for (size_t i = 0; i < sel->n; i++) {
-		bool seen = false;
-
-		for (size_t k = 0; k < n; k++)
-			seen |= sel->items[k].vm == sel->items[i].vm;
-		if (seen)
-			ranges_free(&sel->items[i].queues);
-		else
+		if (selection_begins_vm(sel, i))
 			sel->items[n++] = sel->items[i];
+		else
+			ranges_free(&sel->items[i].queues);
 	}
 	sel->n = n;
 }

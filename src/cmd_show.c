@@ -51,11 +51,8 @@ static int inspect(struct context *ctx, const struct selection *sel, const struc
 	for (size_t i = 0; i < sel->n; i++) {
 		struct vm *vm = sel->items[i].vm;
 		struct error e = ERROR_INIT;
-		bool seen = false;
 
-		for (size_t k = 0; k < i; k++)
-			seen |= sel->items[k].vm == vm;
-		if (seen || inspect_one(ctx, vm, sel, snap, &e) == 0)
+		if (!selection_begins_vm(sel, i) || inspect_one(ctx, vm, sel, snap, &e) == 0)
 			continue;
 		*ARRAY_ADD(vm->errors, vm->n_errors) = e;
 		target_error(&e, vm);
@@ -97,10 +94,10 @@ static int show(struct context *ctx, const struct options *o, struct state *s,
 	if (!o->all_queues)
 		source_hide_unused(s, sel);
 	state_cut(s, sel);
-	/* What could be read is worth having; the status still tells that a named VM was not read. */
-	/* A graph has no place for them. A failure has one line, main's. */
+	/* A graph has no place for errors. A failure has one line, main's. */
 	if (o->dot && (o->all || ret == 0))
 		output_errors(ctx, s);
+	/* What could be read is worth having; the status still tells that a named VM was not read. */
 	if (output_state(ctx, s, e) < 0)
 		return -1;
 	return o->all ? 0 : ret;

@@ -107,12 +107,6 @@ static int write_rates(struct run *r, const struct stat_sample *from, const stru
 	return ret;
 }
 
-/* With -v, what touched a VM whose owner was asked. */
-static void tell(const struct vm *vm, const struct owner_log *log, void *context)
-{
-	output_log(context, vm, log);
-}
-
 /* Counters are as they are at once; only more than one document can tell how far rings have come. */
 static int metrics(struct run *r, const struct stat_sample *first, struct error *e)
 {
@@ -192,7 +186,7 @@ static int run(struct context *ctx, struct error *e)
 	if (stopper_start(&r.stopper, e))
 		return -1;
 	ret = sampler_open(&r.sampler, r.target, source, e);
-	r.sampler.tell = tell;
+	r.sampler.tell = output_asked;
 	r.sampler.arg = ctx;
 	if (ret == 0)
 		ret = sample(&r, e);

@@ -105,12 +105,7 @@ static int measure(struct run *r, enum side side, struct error *e)
 	return 0;
 }
 
-/* With -v, what touched the VM when its owner was asked, and then what did by the trial itself. */
-static void tell_asked(const struct vm *vm, const struct owner_log *log, void *context)
-{
-	output_log(context, vm, log);
-}
-
+/* With -v, what touched the VM by the trial itself. */
 static void tell_log(struct run *r)
 {
 	const struct vm vm = { .pid = r->trial.pid, .name = r->trial.name };
@@ -211,7 +206,7 @@ static int run_trial(struct run *r, struct error *e)
 		note(r, "nothing was to be changed: the values were there before");
 	if (sampler_open(&r->sampler, r->ctx->argv[0], r->source, e))
 		return -1;
-	r->sampler.tell = tell_asked;
+	r->sampler.tell = output_asked;
 	r->sampler.arg = r->ctx;
 	if (r->sampler.start_time != r->trial.start_time)
 		return error_set(e, STATUS_NOT_FOUND, ESRCH, NULL, "the VM is gone");

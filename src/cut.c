@@ -25,6 +25,14 @@ bool selection_has_queue(const struct selection *sel, const struct vm *vm, const
 	return false;
 }
 
+bool selection_begins_vm(const struct selection *sel, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (sel->items[k].vm == sel->items[i].vm)
+			return false;
+	return true;
+}
+
 static bool has_vm(const struct selection *sel, const struct vm *vm, bool whole)
 {
 	for (size_t i = 0; i < sel->n; i++)

@@ -11,6 +11,9 @@
 bool selection_has_device(const struct selection *sel, const struct vm *vm,
 			  const struct device *d);
 
+/* Is item @i the first of its VM, of which devices can be named one by one? */
+bool selection_begins_vm(const struct selection *sel, size_t i);
+
 /* Was this queue of a device of @vm named, by itself or with what holds it? */
 bool selection_has_queue(const struct selection *sel, const struct vm *vm, const struct device *d,
 			 unsigned int index);

@@ -118,6 +118,11 @@ void output_log(struct context *ctx, const struct vm *vm, const struct owner_log
 	}
 }
 
+void output_asked(const struct vm *vm, const struct owner_log *log, void *context)
+{
+	output_log(context, vm, log);
+}
+
 int output_check(struct context *ctx, const struct check *c, struct error *e)
 {
 	struct table_style t = style(ctx);

@@ -25,6 +25,8 @@ int output_policy(struct context *ctx, const struct policy *p, struct error *e);
 
 /* With -v, on ctx->err: each system call that touched @vm, with times. */
 void output_log(struct context *ctx, const struct vm *vm, const struct owner_log *log);
+/* The same as a sampler's tell, whose arg is the struct context. */
+void output_asked(const struct vm *vm, const struct owner_log *log, void *context);
 
 /* With -v, on ctx->err: why s->source is not the snapshot, if @why says so. */
 void output_source(struct context *ctx, const struct state *s, const struct error *why);

@@ -70,14 +70,6 @@ void sampler_forget(struct sampler *s)
 
 /* ---- what the owner tells, once ---- */
 
-static bool is_first_of_vm(const struct selection *sel, size_t i)
-{
-	for (size_t k = 0; k < i; k++)
-		if (sel->items[k].vm == sel->items[i].vm)
-			return false;
-	return true;
-}
-
 static int ask_owners(struct sampler *s, struct error *e)
 {
 	struct selection sel = { 0 };
@@ -91,7 +83,7 @@ static int ask_owners(struct sampler *s, struct error *e)
 		struct owner_log log = { 0 };
 		struct error own = ERROR_INIT;
 
-		if (!is_first_of_vm(&sel, i))
+		if (!selection_begins_vm(&sel, i))
 			continue;
 		if (inspect_vm(vm, &sel, &log, &own))
 			*ARRAY_ADD(vm->errors, vm->n_errors) = own;
@@ -254,7 +246,7 @@ static int read_state(struct sampler *s, struct state *state, struct error *e)
 	if (ret == 0 && !s->snapshot && !s->asked)
 		ret = ask_owners(s, e);
 	for (size_t i = 0; ret == 0 && i < sel.n; i++) {
-		if (!is_first_of_vm(&sel, i))
+		if (!selection_begins_vm(&sel, i))
 			continue;
 		if (s->snapshot)
 			read_snapshot(s, sel.items[i].vm);

@@ -29,7 +29,6 @@ setup() {
 	ask load on 2000
 }
 
-
 # about WHAT GOT WANT PERCENT SLACK: no further away than that part of it, and SLACK
 about() {
 	awk -v got="$2" -v want="$3" -v percent="$4" -v slack="$5" 'BEGIN {

@@ -48,6 +48,18 @@ static void test_as_the_command_line_tells(void **state)
 	assert_left(&s, d, "0 1 2 6");
 }
 
+static void test_items_of_one_vm(void **state)
+{
+	struct vm a = { 0 }, b = { 0 };
+	struct device d[2] = { 0 };
+	struct selected items[] = { { .vm = &a, .device = &d[0] }, { .vm = &b }, { .vm = &a, .device = &d[1] } };
+	struct selection sel = { items, 3 };
+
+	(void)state;
+	assert_true(selection_begins_vm(&sel, 0) && selection_begins_vm(&sel, 1));
+	assert_false(selection_begins_vm(&sel, 2));
+}
+
 static void test_never_a_guess(void **state)
 {
 	struct state s = { 0 };
@@ -62,6 +74,7 @@ int main(void)
 		cmocka_unit_test(test_as_the_snapshot_tells),
 		cmocka_unit_test(test_as_the_command_line_tells),
 		cmocka_unit_test(test_never_a_guess),
+		cmocka_unit_test(test_items_of_one_vm),
 	};
 
 	return cmocka_run_group_tests_name("cut", tests, NULL, NULL);
