@@ -10,12 +10,12 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "pass.h"
 #include "util.h"
 
 static const char operation[] = "borrow the VM's file";
@@ -30,44 +30,6 @@ struct taking {
 	int errnum;
 	bool taken;		/* and may be one to be stuck with */
 };
-
-union rights {
-	struct cmsghdr head;
-	char space[CMSG_SPACE(sizeof(int))];
-};
-
-static int send_file(int to, int fd)
-{
-	union rights control = { .head = { .cmsg_len = CMSG_LEN(sizeof(fd)), .cmsg_level = SOL_SOCKET,
-					   .cmsg_type = SCM_RIGHTS } };
-	char byte = 0;
-	struct iovec iov = { &byte, 1 };
-	const struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
-				    .msg_controllen = sizeof(control) };
-
-	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-	return sendmsg(to, &msg, MSG_NOSIGNAL) < 0 ? -1 : 0;
-}
-
-/* What was sent is there already. */
-static int receive_file(int from)
-{
-	union rights control;
-	char byte;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-	int fd;
-
-	if (recvmsg(from, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) < 0)
-		return -1;
-	if (!CMSG_FIRSTHDR(&msg) || control.head.cmsg_len != CMSG_LEN(sizeof(fd))) {
-		errno = EMFILE; /* no room for it in our table */
-		return -1;
-	}
-	memcpy(&fd, CMSG_DATA(&control.head), sizeof(fd));
-	return fd;
-}
 
 /* The child: it shares our memory, and we stand still until it ends. */
 static int take(void *arg)
@@ -89,7 +51,7 @@ static int take(void *arg)
 	}
 	class = S_ISCHR(sx.stx_mode) ? device_class_of(t->numbers, sx.stx_rdev_major, sx.stx_rdev_minor)
 				     : NULL;
-	if (class && send_file(t->to, fd))
+	if (class && pass_files(t->to, 0, &fd, 1))
 		t->errnum = errno;
 	else
 		t->class = class;
@@ -169,7 +131,7 @@ int borrow_file(const struct vm_ref *ref, int fd, const struct device_numbers *n
 	struct taking t = { .pidfd = ref->pidfd, .fd = fd, .numbers = numbers };
 	_cleanup_close_ int from = -1;
 	_cleanup_close_ int to = -1;
-	int pair[2];
+	int pair[2], errnum;
 	pid_t child;
 
 	*class = NULL;
@@ -191,9 +153,9 @@ int borrow_file(const struct vm_ref *ref, int fd, const struct device_numbers *n
 		return explain(ref, fd, t.errnum, e);
 	if (!t.class)
 		return 0;
-	*own = receive_file(from);
-	if (*own < 0)
-		return error_errno(e, errno, operation, NULL);
+	errnum = receive_files(from, own, 1);
+	if (errnum)
+		return error_errno(e, errnum, operation, NULL);
 	*class = t.class;
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
+#include "pass.h"
 #include "procfs.h"
 #include "util.h"
 
@@ -73,52 +74,6 @@ static int keep_capabilities(uint64_t mask)
 	return syscall(SYS_capset, &head, data) ? -1 : 0;
 }
 
-/* The errno, or both sockets. Each of one message is smaller than any bound on messages. */
-static int send_sockets(int to, int errnum, const struct netns *ns)
-{
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(2 * sizeof(int))];
-	} control = { .head = { .cmsg_len = CMSG_LEN(2 * sizeof(int)), .cmsg_level = SOL_SOCKET,
-				.cmsg_type = SCM_RIGHTS } };
-	struct iovec iov = { &errnum, sizeof(errnum) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	if (!errnum) {
-		memcpy(CMSG_DATA(&control.head), (int[]){ ns->route, ns->generic }, 2 * sizeof(int));
-		msg.msg_control = &control;
-		msg.msg_controllen = sizeof(control);
-	}
-	return sendmsg(to, &msg, MSG_NOSIGNAL) < 0 ? -1 : 0;
-}
-
-static int receive_sockets(int from, struct netns *ns)
-{
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(2 * sizeof(int))];
-	} control;
-	int errnum, fds[2];
-	struct iovec iov = { &errnum, sizeof(errnum) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-	ssize_t n;
-
-	do {
-		n = recvmsg(from, &msg, MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
-	if (n != sizeof(errnum))
-		return n < 0 ? errno : ECHILD;
-	if (errnum)
-		return errnum;
-	if (!CMSG_FIRSTHDR(&msg) || control.head.cmsg_len != CMSG_LEN(2 * sizeof(int)))
-		return EMFILE;	/* no room for them in our table */
-	memcpy(fds, CMSG_DATA(&control.head), sizeof(fds));
-	ns->route = fds[0];
-	ns->generic = fds[1];
-	return 0;
-}
-
 /*
  * The child. setns() takes CAP_SYS_ADMIN; a netlink socket carries the capabilities of who
  * opened it, so that one is opened with CAP_NET_ADMIN alone.
@@ -133,13 +88,13 @@ static void enter(int fd, int to)
 	    keep_capabilities(sys_admin | net_admin) || setns(fd, CLONE_NEWNET) ||
 	    keep_capabilities(net_admin) || open_sockets(&ns))
 		errnum = errno;
-	_exit(send_sockets(to, errnum, &ns) ? 1 : 0);
+	_exit(pass_files(to, errnum, (int[]){ ns.route, ns.generic }, 2) ? 1 : 0);
 }
 
 /* 0, or an errno. */
 static int open_foreign(struct netns *ns, int fd)
 {
-	int pair[2], errnum;
+	int pair[2], fds[2], errnum;
 	pid_t child;
 
 	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair))
@@ -150,8 +105,12 @@ static int open_foreign(struct netns *ns, int fd)
 	errnum = child < 0 ? errno : 0;
 	close(pair[1]);
 	if (!errnum)
-		errnum = receive_sockets(pair[0], ns);
+		errnum = receive_files(pair[0], fds, 2);
 	close(pair[0]);
+	if (!errnum) {
+		ns->route = fds[0];
+		ns->generic = fds[1];
+	}
 	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		;
 	return errnum;
