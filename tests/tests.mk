@@ -159,6 +159,11 @@ check-snapshot: all fixtures ## VMS=200 VMs looked at while devices are opened a
 		tests/run.sh --lab "$(or $(KERNEL),6.1 6.12 6.18 7.3)" tests/cases/50-snapshot.sh
 .PHONY: check-snapshot
 
+check-monitor: all fixtures ## the monitor under MINUTES=10 of churn, on KERNEL="6.12 7.3"
+	@T_ONLY=churn MONITOR_MINUTES=$(or $(MINUTES),10) LAB_PASS='T_ONLY MONITOR_MINUTES' BUILD='$(BUILD)' \
+		tests/run.sh --lab "$(or $(KERNEL),6.12 7.3)" tests/cases/82-monitor.sh
+.PHONY: check-monitor
+
 # At full speed on this machine's own kernel, without vhost: what AVX-512 and fast CPUs bring.
 check-kill-native: fixtures $(BUILD)/tests/poke ## the kill test of the owner context on this kernel, N=2000
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/killpoints KILLPOINTS=1 $(BUILD)/killpoints/tests/poke

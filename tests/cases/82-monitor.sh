@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 1100
-# What the monitor tells of VMs, devices and taps, under churn too. MONITOR_MINUTES of it: 10 for the whole test.
+# What the monitor tells of VMs, devices and taps, under churn too. MONITOR_MINUTES of it: make check-monitor has ten.
 # shellcheck disable=SC2317 # run_cases calls the functions
 # shellcheck source=tests/lib.sh
 . "$TOP/tests/lib.sh"

@@ -56,7 +56,7 @@ fails 3 "$long: find the tap: there is no such interface: a name has at most 15 
 # A locale decides what can be shown as it is. C.UTF-8 is always there.
 LC_ALL=C.UTF-8 fails 2 "ä: no such command; try 'vhostctl --help'" ä
 LC_ALL=C fails 2 "\\xc3\\xa4: no such command; try 'vhostctl --help'" ä
-LC_ALL=C.UTF-8 fails 2 "\\xe2\\x80\\xae: no such command; try 'vhostctl --help'" $'\u202e'
+LC_ALL=C.UTF-8 fails 2 "\\xe2\\x80\\xae: no such command; try 'vhostctl --help'" $'\xe2\x80\xae'
 
 is "--version" "$("$VHOSTCTL" --version)" "vhostctl $(sed -n 's/^VERSION *:= *//p' Makefile)"
 
@@ -89,7 +89,7 @@ is "list -q prints nothing" "$("$VHOSTCTL" list -q 2>&1)" ""
 
 # A process that does its worst: its name, its thread's name and its tap's name are hostile.
 if [ "$(id -u)" = 0 ] && [ -w /dev/net/tun ]; then
-	name=$'evil\e]0;owned\a\e[2J\n"\\\xff\u202e'
+	name=$'evil\e]0;owned\a\e[2J\n"\\\xff\xe2\x80\xae'
 	mkfifo "$tmp/hold"
 	/usr/bin/python3 -c '
 import fcntl, struct, sys
