@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check_list.h"
+#include "freezer.h"
 #include "procfs.h"
 #include "util.h"
 #include "vm.h"
@@ -81,79 +82,12 @@ void check_status_text(const char *status, size_t len, struct check_list *list)
 	check_shadow_stack(status, len, list);
 }
 
-/* The file that tells: of the freezer's hierarchy (version 1) if there is one, else of the unified one. */
-static char *freezer_file(const char *cgroup, size_t len)
-{
-	size_t pos = 0, n;
-	const char *line, *path = NULL;
-	size_t path_len = 0;
-	bool v1 = false;
-
-	while ((line = proc_next_line(cgroup, len, &pos, &n)) && !v1) {
-		const char *controllers = memchr(line, ':', n), *end;
-
-		end = controllers ? memchr(controllers + 1, ':', n - (size_t)(controllers + 1 - line)) : NULL;
-		if (!end)
-			continue;
-		controllers++;
-		v1 = (size_t)(end - controllers) == 7 && !memcmp(controllers, "freezer", 7);
-		if (v1 || end == controllers) {
-			path = end + 1;
-			path_len = n - (size_t)(path - line);
-			if (path_len == 1)	/* "/" */
-				path_len = 0;
-		}
-	}
-	if (!path)
-		return NULL;
-	if (v1)
-		return xasprintf("/sys/fs/cgroup/freezer%.*s/freezer.state", (int)path_len, path);
-	return xasprintf("/sys/fs/cgroup%s%.*s/cgroup.events",
-			 access("/sys/fs/cgroup/cgroup.controllers", F_OK) ? "/unified" : "",
-			 (int)path_len, path);
-}
-
-/* Whether the file's directory is a mounted hierarchy's root, the only group without the file. */
-static bool is_root_group(const char *path)
-{
-	_cleanup_free_ char *procs = xasprintf("%.*s/cgroup.procs",
-					       (int)(strrchr(path, '/') - path), path);
-	_cleanup_free_ char *type = xasprintf("%.*s/cgroup.type",
-					      (int)(strrchr(path, '/') - path), path);
-
-	/* A group below the root has a type (version 2); version 1 has the state file in all but it. */
-	return !access(procs, F_OK) && access(type, F_OK);
-}
-
 static void check_frozen(int proc_fd, struct check_list *list)
 {
-	_cleanup_proc_text_ struct proc_text cgroup = { 0 };
-	_cleanup_proc_text_ struct proc_text text = { 0 };
-	_cleanup_free_ char *path = NULL;
-	bool frozen;
+	_cleanup_free_ char *words = NULL;
+	enum freezer_state state = freezer_look(proc_fd, &words);
 
-	if (proc_read(proc_fd, "cgroup", 1 << 16, &cgroup)) {
-		check_add(list, "not_frozen", CHECK_UNKNOWN, "its cgroup cannot be read: %s",
-			  strerror(errno));
-		return;
-	}
-	path = freezer_file(cgroup.data, cgroup.len);
-	if (!path) {
-		check_add(list, "not_frozen", CHECK_OK, "in no cgroup that can be frozen");
-		return;
-	}
-	if (proc_read(AT_FDCWD, path, 4096, &text)) {
-		if (errno == ENOENT && is_root_group(path))
-			check_add(list, "not_frozen", CHECK_OK, "the root cgroup is never frozen");
-		else
-			check_add(list, "not_frozen", CHECK_UNKNOWN, "%s: %s", path,
-				  strerror(errno));
-		return;
-	}
-	frozen = strstr(text.data, "frozen 1") || strstr(text.data, "FROZEN") ||
-		 strstr(text.data, "FREEZING");
-	check_add(list, "not_frozen", !frozen, "its cgroup is %s",
-		  frozen ? "frozen: calls would wait until it is thawed" : "running");
+	check_add(list, "not_frozen", state == FREEZER_UNKNOWN ? CHECK_UNKNOWN : state == FREEZER_RUNS, "%s", words);
 }
 
 static void check_may_trace(const struct vm_ref *ref, struct check_list *list)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "freezer.h"
 #include "owner_code.h"
 #include "owner_thread.h"
 #include "procfs.h"
@@ -65,21 +66,9 @@ static bool has_word(const char *text, size_t len, const char *word)
 /* A frozen thread stops but does not run again before it is thawed. Unknown counts as no. */
 static bool is_frozen(int proc_fd)
 {
-	static const char *const roots[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
-	_cleanup_proc_text_ struct proc_text text = { 0 };
-	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *words = NULL;
 
-	if (proc_read(proc_fd, "cgroup", STATUS_MAX, &text) < 0)
-		return false;
-	path = proc_parse_cgroup(text.data, text.len);
-	for (size_t i = 0; path && i < ARRAY_SIZE(roots); i++) {
-		_cleanup_free_ char *file = xasprintf("%s%s/cgroup.events", roots[i], path);
-		_cleanup_proc_text_ struct proc_text events = { 0 };
-
-		if (proc_read(AT_FDCWD, file, STATUS_MAX, &events) == 0)
-			return has_word(events.data, events.len, "frozen 1");
-	}
-	return false;
+	return freezer_look(proc_fd, &words) == FREEZER_FROZEN;
 }
 
 /* Of @tracer and who may follow: whoever does not let go within a second. */

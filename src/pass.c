@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 union rights {
 	struct cmsghdr head;
@@ -33,6 +34,7 @@ int receive_files(int from, int *fds, size_t n)
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
 			      .msg_controllen = CMSG_SPACE(n * sizeof(*fds)) };
 	ssize_t len;
+	size_t got;
 
 	do {
 		len = recvmsg(from, &msg, MSG_CMSG_CLOEXEC);
@@ -41,8 +43,12 @@ int receive_files(int from, int *fds, size_t n)
 		return len < 0 ? errno : ECHILD;
 	if (errnum)
 		return errnum;
-	if (!CMSG_FIRSTHDR(&msg) || control.head.cmsg_len != CMSG_LEN(n * sizeof(*fds)))
-		return EMFILE;	/* no room for them in our table */
-	memcpy(fds, CMSG_DATA(&control.head), n * sizeof(*fds));
+	got = CMSG_FIRSTHDR(&msg) ? (control.head.cmsg_len - CMSG_LEN(0)) / sizeof(*fds) : 0;
+	memcpy(fds, CMSG_DATA(&control.head), got * sizeof(*fds));
+	if (got != n) {		/* no room for them all in our table */
+		while (got)
+			close(fds[--got]);
+		return EMFILE;
+	}
 	return 0;
 }

@@ -298,18 +298,26 @@ static bool next_cgroup(const char *buf, size_t len, size_t *pos, struct cgroup_
 	return false;
 }
 
-char *proc_parse_cgroup(const char *buf, size_t len)
+char *proc_parse_cgroup_v2(const char *buf, size_t len)
 {
-	struct cgroup_line l, first = { 0 };
+	struct cgroup_line l;
 	size_t pos = 0;
 
-	while (next_cgroup(buf, len, &pos, &l)) {
+	while (next_cgroup(buf, len, &pos, &l))
 		if (l.unified)
 			return xstrndup(l.path, l.path_len);
-		if (!first.path)
-			first = l;
-	}
-	return first.path ? xstrndup(first.path, first.path_len) : NULL;
+	return NULL;
+}
+
+char *proc_parse_cgroup(const char *buf, size_t len)
+{
+	char *unified = proc_parse_cgroup_v2(buf, len);
+	struct cgroup_line l;
+	size_t pos = 0;
+
+	if (unified || !next_cgroup(buf, len, &pos, &l))
+		return unified;
+	return xstrndup(l.path, l.path_len);
 }
 
 static bool has_word(const char *list, size_t len, const char *word)

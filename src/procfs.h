@@ -72,6 +72,8 @@ char *proc_field_string(const char *buf, size_t len, const char *name);
 
 /* Path in the unified hierarchy ("0::"), else of the first line; NULL when there is none. */
 char *proc_parse_cgroup(const char *buf, size_t len);
+/* Only the first of these. */
+char *proc_parse_cgroup_v2(const char *buf, size_t len);
 /* The same in the hierarchy of the first version that has @controller; NULL: none has it. */
 char *proc_parse_cgroup_v1(const char *buf, size_t len, const char *controller);
 

@@ -147,6 +147,10 @@ static void cgroup(void **state)
 	s = proc_parse_cgroup(v1, sizeof(v1) - 1);
 	assert_string_equal(s, "/x:y");
 	free(s);
+	s = proc_parse_cgroup_v2(hybrid, sizeof(hybrid) - 1);
+	assert_string_equal(s, "/unified");
+	free(s);
+	assert_null(proc_parse_cgroup_v2(v1, sizeof(v1) - 1));
 	assert_null(proc_parse_cgroup("", 0));
 	assert_null(proc_parse_cgroup("garbage\n0:\n", 11));
 	s = proc_parse_cgroup_v1(hybrid, sizeof(hybrid) - 1, "cpuacct");
