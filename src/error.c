@@ -6,6 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What does not fit ends in dots, so that nobody takes it for the whole. */
+__attribute__((format(printf, 3, 0)))
+static void fill(char *to, size_t size, const char *fmt, va_list ap)
+{
+	static const char dots[] = "...";
+
+	if (vsnprintf(to, size, fmt, ap) >= (int)size && size >= sizeof(dots))
+		memcpy(to + size - sizeof(dots), dots, sizeof(dots));
+}
+
 int (error_set)(struct error *e, enum status status, int errnum, const char *operation,
 	      const char *fmt, ...)
 {
@@ -16,7 +26,7 @@ int (error_set)(struct error *e, enum status status, int errnum, const char *ope
 	e->target[0] = '\0';
 	snprintf(e->operation, sizeof(e->operation), "%s", operation ? operation : "");
 	va_start(ap, fmt);
-	vsnprintf(e->message, sizeof(e->message), fmt, ap);
+	fill(e->message, sizeof(e->message), fmt, ap);
 	va_end(ap);
 	return -1;
 }
@@ -34,7 +44,7 @@ int (error_append)(struct error *e, enum status status, const char *fmt, ...)
 
 	e->status = status;
 	va_start(ap, fmt);
-	vsnprintf(e->message + len, sizeof(e->message) - len, fmt, ap);
+	fill(e->message + len, sizeof(e->message) - len, fmt, ap);
 	va_end(ap);
 	return -1;
 }
@@ -46,7 +56,7 @@ int (error_target)(struct error *e, const char *fmt, ...)
 	if (e->target[0])
 		return -1;
 	va_start(ap, fmt);
-	vsnprintf(e->target, sizeof(e->target), fmt, ap);
+	fill(e->target, sizeof(e->target), fmt, ap);
 	va_end(ap);
 	return -1;
 }

@@ -24,7 +24,7 @@ struct error {
 	int errnum;		/* the errno behind it, 0 when no system call failed */
 	char target[160];	/* "vm1/net0/tx"; "" when it concerns no target */
 	char operation[96];	/* what failed: "set busy-loop timeout" */
-	char message[640];	/* why, and after "; " what to do */
+	char message[640];	/* why, and after "; " what to do; cut with dots if too long */
 };
 
 #define ERROR_INIT ((struct error){ .status = STATUS_OK })

@@ -7,13 +7,11 @@
 
 void sentences_add(struct sentences *s, const char *fmt, ...)
 {
-	char text[640];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	*ARRAY_ADD(s->items, s->n) = xvasprintf(fmt, ap);
 	va_end(ap);
-	*ARRAY_ADD(s->items, s->n) = xstrdup(text);
 }
 
 void sentences_free(struct sentences *s)

@@ -10,7 +10,7 @@ struct sentences {
 	size_t n;
 };
 
-/* One more, of 639 bytes at most: what is longer is cut. */
+/* One more. */
 __attribute__((format(printf, 2, 3)))
 void sentences_add(struct sentences *s, const char *fmt, ...);
 /* It can be added to again. */

@@ -48,16 +48,23 @@ char *xstrndup(const char *s, size_t len)
 	return checked(strndup(s, len));
 }
 
+char *xvasprintf(const char *fmt, va_list ap)
+{
+	char *s;
+	int len = vasprintf(&s, fmt, ap);
+
+	return checked(len < 0 ? NULL : s);
+}
+
 char *xasprintf(const char *fmt, ...)
 {
 	va_list ap;
 	char *s;
-	int len;
 
 	va_start(ap, fmt);
-	len = vasprintf(&s, fmt, ap);
+	s = xvasprintf(fmt, ap);
 	va_end(ap);
-	return checked(len < 0 ? NULL : s);
+	return s;
 }
 
 void sleep_ms(long ms)

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -60,6 +61,7 @@ void *xcalloc(size_t n, size_t size) NONNULL_RESULT;
 char *xstrdup(const char *s) NONNULL_RESULT;
 char *xstrndup(const char *s, size_t len) NONNULL_RESULT;
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2))) NONNULL_RESULT;
+char *xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0))) NONNULL_RESULT;
 
 /* As many open files as may be: the soft limit is a default for programs that use select(). */
 void allow_descriptors(void);
