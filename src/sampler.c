@@ -199,9 +199,9 @@ static void read_taps(struct sampler *s, struct vm *vm, struct vm_count *c)
 
 static void count_vm(struct sampler *s, struct vm *vm, struct vm_count *c)
 {
-	thread_count_read(vm->pid, &c->process);
+	thread_count_read(vm->pid, true, &c->process);
 	for (size_t i = 0; i < vm->n_threads; i++)
-		thread_count_read((pid_t)vm->threads[i].tid, ARRAY_ADD(c->threads, c->n_threads));
+		thread_count_read((pid_t)vm->threads[i].tid, false, ARRAY_ADD(c->threads, c->n_threads));
 	sampler_count_rings(s, vm->pid, c);
 	read_taps(s, vm, c);
 	*ARRAY_ADD(s->pids, s->n_pids) = vm->pid;

@@ -10,18 +10,22 @@
 /* More than this part of its time, and a worker may move many entries between two slow looks. */
 #define BUSY_PART 20
 
-void thread_count_read(pid_t tid, struct thread_count *t)
+/* In /proc/TID the times are those of all threads that TID is one of. */
+void thread_count_read(pid_t tid, bool process, struct thread_count *t)
 {
 	_cleanup_proc_text_ struct proc_text schedstat = { 0 };
 	_cleanup_proc_text_ struct proc_text status = { 0 };
 	_cleanup_close_ int fd = -1;
 	struct proc_stat st;
-	char path[32];
+	char path[48];
 
 	*t = (struct thread_count){ .tid = tid, .at_ns = clock_ns(), .cpu_ns = UNKNOWN, .wait_ns = UNKNOWN,
 				    .user_ticks = UNKNOWN, .system_ticks = UNKNOWN, .voluntary = UNKNOWN,
 				    .involuntary = UNKNOWN };
-	snprintf(path, sizeof(path), "/proc/%d", (int)tid);
+	if (process)
+		snprintf(path, sizeof(path), "/proc/%d", (int)tid);
+	else
+		snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)tid, (int)tid);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || proc_read_stat(fd, "stat", &st))
 		return;

@@ -5,8 +5,8 @@
 
 #include "sampler.h"
 
-/* The thread or process below /proc; start_time 0 when there is none. */
-void thread_count_read(pid_t tid, struct thread_count *t);
+/* Of thread @tid by itself, or of the @process of that pid; start_time 0 when there is none. */
+void thread_count_read(pid_t tid, bool process, struct thread_count *t);
 
 /* One snapshot into the meters of its rings. */
 void sampler_feed(struct sampler *s, const struct snapshot *snap, int64_t at_ns);

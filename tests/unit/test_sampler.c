@@ -2,11 +2,12 @@
 /* Whom a sampler without a kernel snapshot asks, and how often. */
 #include "unit.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "inspect.h"
-#include "sampler.h"
+#include "sampler_rings.h"
 #include "target.h"
 #include "util.h"
 
@@ -131,12 +132,53 @@ static void test_of_all_each_is_asked_and_told(void **unused)
 	sampler_close(&s);
 }
 
+static int ready[2], end[2];	/* pipes */
+
+/* Tells its number, and does nothing until it is told to end. */
+static void *idle_thread(void *unused)
+{
+	pid_t tid = gettid();
+	char byte;
+
+	(void)unused;
+	assert_int_equal(write(ready[1], &tid, sizeof(tid)), sizeof(tid));
+	assert_int_equal(read(end[0], &byte, 1), 1);
+	return NULL;
+}
+
+/* A worker is a thread of the VM's process: what the others use is not its time. */
+static void test_the_time_of_a_thread_is_its_own(void **unused)
+{
+	struct thread_count process = { .user_ticks = 0 }, thread;
+	pthread_t idle;
+	pid_t tid;
+
+	(void)unused;
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(pipe(end), 0);
+	assert_int_equal(pthread_create(&idle, NULL, idle_thread, NULL), 0);
+	assert_int_equal(read(ready[0], &tid, sizeof(tid)), sizeof(tid));
+	while (process.user_ticks + process.system_ticks < 5)
+		thread_count_read(getpid(), true, &process);
+	thread_count_read(tid, false, &thread);
+	assert_true(thread.start_time > 0);
+	assert_true(thread.user_ticks + thread.system_ticks < 2);
+	assert_true(thread.cpu_ns >= 0 && thread.cpu_ns < 20000000);
+	assert_int_equal(write(end[1], "", 1), 1);
+	assert_int_equal(pthread_join(idle, NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		close(ready[i]);
+		close(end[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_is_asked_once),
 		cmocka_unit_test(test_it_is_asked_again_when_settings_have_changed),
 		cmocka_unit_test(test_of_all_each_is_asked_and_told),
+		cmocka_unit_test(test_the_time_of_a_thread_is_its_own),
 	};
 
 	return cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
