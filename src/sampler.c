@@ -14,7 +14,7 @@
 #define SLOW_LOOK_NS 100000000
 /* Looks take no more than this part of a CPU. */
 #define LOOK_PART 20
-#define MOST_VISITS 64
+#define MOST_SPACES 64
 
 /* ---- targets ---- */
 
@@ -56,9 +56,9 @@ void sampler_close(struct sampler *s)
 	free(s->pids);
 	free(s->rings);
 	free(s->cpus);
-	for (size_t i = 0; i < s->n_visits; i++)
-		tap_visit_end(&s->visits[i]);
-	free(s->visits);
+	for (size_t i = 0; i < s->n_spaces; i++)
+		tap_visit_end(&s->spaces[i].visit);
+	free(s->spaces);
 	*s = (struct sampler){ 0 };
 }
 
@@ -159,14 +159,31 @@ static void drop_threads(const struct selection *sel, struct vm *vm)
 
 static struct tap_visit *visit_for(struct sampler *s, const struct tap *t)
 {
-	struct tap_visit *v;
+	size_t i = 0;
 
-	for (size_t i = 0; i < s->n_visits; i++)
-		if (t->netns == UNKNOWN || s->visits[i].ns.inode == t->netns || i + 1 == MOST_VISITS)
-			return &s->visits[i];
-	v = ARRAY_ADD(s->visits, s->n_visits);
-	*v = TAP_VISIT_INIT;
-	return v;
+	while (i < s->n_spaces && t->netns != UNKNOWN && s->spaces[i].visit.ns.inode != t->netns &&
+	       i + 1 < MOST_SPACES)
+		i++;
+	if (i == s->n_spaces)
+		ARRAY_ADD(s->spaces, s->n_spaces)->visit = TAP_VISIT_INIT;
+	s->spaces[i].used = true;
+	return &s->spaces[i].visit;
+}
+
+/* A VM that has ended, or the last tap that has left: its namespace is to end, too. */
+static void leave_spaces(struct sampler *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_spaces; i++) {
+		struct sampled_space *space = &s->spaces[i];
+
+		if (space->used)
+			s->spaces[n++] = (struct sampled_space){ .visit = space->visit };
+		else
+			tap_visit_end(&space->visit);
+	}
+	s->n_spaces = n;
 }
 
 static void read_taps(struct sampler *s, struct vm *vm, struct vm_count *c)
@@ -281,6 +298,7 @@ int sampler_take(struct sampler *s, struct stat_sample *out, struct error *e)
 	s->n_pids = 0;
 	for (size_t i = 0; i < out->state.n_vms; i++)
 		count_vm(s, &out->state.vms[i], &out->counts[i]);
+	leave_spaces(s);
 	sampler_prune(s);
 	return 0;
 }

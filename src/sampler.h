@@ -22,6 +22,12 @@ struct sampled_ring {
 	struct ring_meter meter;
 };
 
+/* Sockets in a network namespace, which they keep from ending: for as long as each sample has a tap there. */
+struct sampled_space {
+	struct tap_visit visit;
+	bool used;		/* by this sample */
+};
+
 struct sampled_cpu {
 	pid_t tid;
 	int64_t cpu_ns, at_ns;
@@ -47,8 +53,8 @@ struct sampler {
 	size_t n_cpus;
 	bool busy;		/* a worker was, between the last two looks */
 	int64_t look_cost_ns;
-	struct tap_visit *visits;	/* one for each network namespace */
-	size_t n_visits;
+	struct sampled_space *spaces;
+	size_t n_spaces;
 };
 
 /* @text: a TARGET; NULL: every VM of this host. To be closed in any case. */
