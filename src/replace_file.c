@@ -32,15 +32,22 @@ static int failed(struct error *e, const char *path)
 	return error_target(e, "%s", path);
 }
 
-/* A device or a pipe is no file that another could stand in for. */
+/*
+ * A device or a pipe is no file that another could stand in for. A pipe that nobody reads is an error:
+ * who waits for a reader in open() does not hear the signals that wait, too.
+ */
 static int write_into(const char *path, const char *text, struct error *e)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	bool written;
 
+	if (fd < 0 && errno == ENXIO) {
+		error_errno(e, ENXIO, "write the file", "nobody reads it");
+		return error_target(e, "%s", path);
+	}
 	if (fd < 0)
 		return failed(e, path);
-	written = write_all(fd, text);
+	written = !fcntl(fd, F_SETFL, O_WRONLY) && write_all(fd, text);
 	if (close(fd) || !written)
 		return failed(e, path);
 	return 0;

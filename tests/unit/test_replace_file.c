@@ -78,6 +78,9 @@ static void pipe_and_directory(void **state)
 	assert_int_equal(read(fd, buf, sizeof(buf) - 1), 3);
 	assert_string_equal(buf, "one");
 	close(fd);
+	/* One without a reader is not waited for. */
+	assert_int_equal(replace_file("fifo", "two", &e), -1);
+	assert_int_equal(e.errnum, ENXIO);
 	assert_int_equal(lstat("fifo", &st), 0);
 	assert_true(S_ISFIFO(st.st_mode));
 	assert_int_equal(mkdir("directory", 0700), 0);

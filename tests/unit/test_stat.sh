@@ -44,4 +44,9 @@ kill $stat
 wait $stat
 is "a signal ends it" $? 0
 
+mkfifo "$tmp/unread"
+timeout -s KILL 20 "$VHOSTCTL" stat --all 0.2 -o "$tmp/unread" 2>"$tmp/err"
+is "a pipe that nobody reads is an error" "$? $(cat "$tmp/err")" \
+	"1 vhostctl: $tmp/unread: write the file: No such device or address; nobody reads it"
+
 done_testing
