@@ -392,8 +392,11 @@ int taps_read(struct vm *vm, struct error *e)
 
 	if (!vm->n_taps)
 		return 0;
-	if (vm_hold(&ref, vm->pid, vm->start_time, e))
+	if (vm_hold(&ref, vm->pid, vm->start_time, e)) {
+		for (size_t i = 0; i < vm->n_taps; i++)
+			errors_add(&vm->taps[i].errors, &vm->taps[i].n_errors, e, 1);
 		return -1;
+	}
 	taps_regroup(&ref, vm);
 	for (size_t i = 0; i < vm->n_taps; i++) {
 		struct error own = ERROR_INIT;

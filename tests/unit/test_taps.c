@@ -202,6 +202,8 @@ static void gone(void **state)
 	vm.taps[0].fds[0] = 102;
 	assert_int_equal(tap_visit(&ref, &vm.taps[0], &v, tap_get_rx_frames, NULL, &e), -1);
 	assert_int_equal(e.status, STATUS_NOT_FOUND);
+	assert_int_equal(taps_read(&vm, &e), -1);
+	assert_int_equal(vm.taps[0].n_errors, 2);
 	tap_visit_end(&v);
 	vm_release(&ref);
 	vm_free(&vm);
