@@ -33,22 +33,6 @@ static void report(struct policy_run *run, const struct step *step, const struct
 	}
 }
 
-static bool is_gone(const struct vm *vm)
-{
-	return vm_has_ended(vm->pid, vm->start_time);
-}
-
-/* Its steps are void, done or not. */
-static void forget_vm(struct policy_run *run, struct vm_plan *vp)
-{
-	_cleanup_free_ char *name = target_name(vp->vm, NULL, NULL);
-
-	if (vp->gone)
-		return;
-	vp->gone = true;
-	sentences_add(&run->notes, "%s: it ended meanwhile", name);
-}
-
 static void undo_step(struct policy_run *run, struct step *step)
 {
 	struct error why = ERROR_INIT;
@@ -57,9 +41,7 @@ static void undo_step(struct policy_run *run, struct step *step)
 		return;
 	if (step->type->undo(run, step, &why) == 0)
 		report(run, step, NULL);
-	else if (is_gone(step->vm->vm))
-		forget_vm(run, step->vm);
-	else
+	else if (!plan_forget_ended(run, step->vm))
 		report(run, step, &why);
 }
 
@@ -95,8 +77,7 @@ static int do_step(struct policy_run *run, struct step *step, struct error *e)
 	step->done = ret == 0;
 	if (ret == 0)
 		return 0;
-	if (!run->only && is_gone(step->vm->vm)) {
-		forget_vm(run, step->vm);
+	if (!run->only && plan_forget_ended(run, step->vm)) {
 		*e = ERROR_INIT;
 		return 0;
 	}

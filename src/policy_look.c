@@ -46,6 +46,18 @@ struct step *plan_add(struct policy_run *run, const struct step_type *type, stru
 	return s;
 }
 
+bool plan_forget_ended(struct policy_run *run, struct vm_plan *vp)
+{
+	_cleanup_free_ char *name = target_name(vp->vm, NULL, NULL);
+
+	if (!vm_has_ended(vp->vm->pid, vp->vm->start_time))
+		return false;
+	if (!vp->gone)
+		sentences_add(&run->notes, "%s: it ended meanwhile", name);
+	vp->gone = true;
+	return true;
+}
+
 static void add_vm(struct policy_run *run, struct vm *vm)
 {
 	*ARRAY_ADD(run->vms, run->n_vms) = (struct vm_plan){ .vm = vm, .lock = VM_LOCK_INIT,
@@ -213,14 +225,22 @@ static int plan_vm(struct policy_run *run, struct vm_plan *vp, struct error *e)
 	return plan_rx_frames(run, vp, e);
 }
 
+/* One of many that ends meanwhile is no reason not to do the others. */
 static int plan_all(struct policy_run *run, struct error *e)
 {
-	for (size_t i = 0; i < run->n_vms; i++)
-		if (match_vm(run, &run->vms[i], e) < 0 || plan_vm(run, &run->vms[i], e) < 0)
-			return target_error(e, run->vms[i].vm);
+	for (size_t i = 0; i < run->n_vms; i++) {
+		struct vm_plan *vp = &run->vms[i];
+
+		if (match_vm(run, vp, e) == 0 && plan_vm(run, vp, e) == 0)
+			continue;
+		if (run->only || !plan_forget_ended(run, vp))
+			return target_error(e, vp->vm);
+		*e = ERROR_INIT;
+	}
 	/* Freeing cannot be undone: when all else is done. */
 	for (size_t i = 0; i < run->n_vms; i++)
-		plan_worker_frees(run, &run->vms[i]);
+		if (!run->vms[i].gone)
+			plan_worker_frees(run, &run->vms[i]);
 	return 0;
 }
 

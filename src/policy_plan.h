@@ -41,7 +41,7 @@ struct vm_plan {
 	struct worker_plan *workers;	/* the same */
 	struct owner_log *log;
 	struct tap_visit visit;		/* the network namespace that was last visited stays open */
-	bool gone;			/* it ended amid the steps: nothing is left to do or undo */
+	bool gone;			/* it ended meanwhile: nothing is left to do or undo */
 };
 
 struct policy_run;
@@ -72,7 +72,7 @@ struct policy_run {
 	bool dry_run;
 	const char *only;		/* the one VM that is meant, or NULL: all that match */
 	unsigned int lock_secs;		/* how long to wait for another apply on the same VM */
-	struct stopper *stopper;	/* NULL with dry_run */
+	struct stopper *stopper;	/* NULL: nothing is to be locked or waited for, nor undone */
 
 	struct state state;
 	struct error no_snapshot;	/* why; status 0: there is one */
@@ -109,6 +109,8 @@ void policy_run_free(struct policy_run *run);
 
 struct step *plan_add(struct policy_run *run, const struct step_type *type, struct vm_plan *vm,
 		      size_t device);
+/* Has it ended? Then its steps are void, done or not, which is noted once. */
+bool plan_forget_ended(struct policy_run *run, struct vm_plan *vp);
 /* Steps for what is wanted and is not so. -1: it cannot be. */
 int plan_workers(struct policy_run *run, struct vm_plan *vp, struct error *e);
 void plan_worker_frees(struct policy_run *run, struct vm_plan *vp);
