@@ -25,23 +25,24 @@ static const struct option_spec option_table[] = {
  * What cannot be read would be missing from the policy, so here it is a failure; but not a
  * setting that a device does not have.
  */
-static bool counts(const struct error *e)
+static int check_part(const char *part, const struct error *errors, size_t n, struct error *e)
 {
-	return e->status != STATUS_UNSUPPORTED;
+	for (size_t i = 0; i < n; i++)
+		if (errors[i].status != STATUS_UNSUPPORTED) {
+			*e = errors[i];
+			return error_target(e, "%s", part);
+		}
+	return 0;
 }
 
 static int first_error(const struct vm *vm, struct error *e)
 {
 	for (size_t i = 0; i < vm->n_devices; i++)
-		if (vm->devices[i].n_errors && counts(&vm->devices[i].errors[0])) {
-			*e = vm->devices[i].errors[0];
-			return error_target(e, "%s", vm->devices[i].id);
-		}
+		if (check_part(vm->devices[i].id, vm->devices[i].errors, vm->devices[i].n_errors, e))
+			return -1;
 	for (size_t i = 0; i < vm->n_taps; i++)
-		if (vm->taps[i].n_errors && counts(&vm->taps[i].errors[0])) {
-			*e = vm->taps[i].errors[0];
-			return error_target(e, "%s", vm->taps[i].ifname);
-		}
+		if (check_part(vm->taps[i].ifname, vm->taps[i].errors, vm->taps[i].n_errors, e))
+			return -1;
 	return 0;
 }
 
