@@ -76,12 +76,13 @@ int worker_ids(char *const *texts, int n, struct ranges *ids, struct error *e)
 	return 0;
 }
 
-/* Queue names depend on the device, so they are read as a part of a target. */
+/* Queue names depend on the device, so they are read as a part of a target; two VMs can have one name. */
 int worker_queues(struct worker_command *w, const char *text, struct ranges *queues,
 		  struct error *e)
 {
-	_cleanup_free_ char *name = target_name(w->job.vm, w->job.device, NULL);
-	_cleanup_free_ char *target = xasprintf("%s/%s", name, text);
+	const struct selected whole = { .vm = w->job.vm, .device = w->job.device };
+	_cleanup_free_ char *device = target_fixed(&whole);
+	_cleanup_free_ char *target = xasprintf("%s/%s", device, text);
 	struct selection sel = { 0 };
 	int ret = target_resolve(&w->state, target, &sel, e);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd_worker.h"
 #include "target.h"
 #include "util.h"
 
@@ -303,6 +304,26 @@ static void errors(void **state)
 	assert_error_target(&s->vms[1], "net0", "200/net0");
 }
 
+/* "--attach req0" of a VM that was named by its uuid, since another one has its name. */
+static void queues_of_a_namesake(void **state)
+{
+	struct worker_command w = { .log.n = 0 };
+	struct error e = ERROR_INIT;
+	struct ranges queues;
+
+	(void)state;
+	add_vm(&w.state, 500, "twin");
+	add_device(add_vm(&w.state, 501, "twin"), DEVICE_SCSI, "scsi0", 10, NULL);
+	w.job.vm = &w.state.vms[1];
+	w.job.device = &w.state.vms[1].devices[0];
+	assert_int_equal(worker_queues(&w, "req0,5", &queues, &e), 0);
+	assert_true(ranges_contain(&queues, 2) && ranges_contain(&queues, 5));
+	ranges_free(&queues);
+	assert_int_equal(worker_queues(&w, "tx", &queues, &e), -1);
+	assert_int_equal(e.status, STATUS_NOT_FOUND);
+	state_free(&w.state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,7 +331,7 @@ int main(void)
 		cmocka_unit_test(queues),     cmocka_unit_test(syntax),
 		cmocka_unit_test(selected_queues), cmocka_unit_test(fixed),
 		cmocka_unit_test(long_ones),  cmocka_unit_test(finding),
-		cmocka_unit_test(errors),
+		cmocka_unit_test(errors),     cmocka_unit_test(queues_of_a_namesake),
 	};
 
 	return cmocka_run_group_tests_name("target", tests, setup, teardown);
