@@ -106,7 +106,7 @@ char *escape_text(const char *s, bool utf8)
 	return text;
 }
 
-char *escape_utf8(const char *s)
+static char *valid_text(const char *s, bool show)
 {
 	static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 	char *text = xcalloc(strlen(s) * 3 + 1, 1), *out = text;
@@ -114,10 +114,21 @@ char *escape_utf8(const char *s)
 	while (*s) {
 		uint32_t code = 0;
 		size_t len = utf8_decode(s, &code);
+		bool fit = len && !(show && code != '\n' && is_deceptive(code));
 
-		memcpy(out, len ? s : replacement, len ? len : 3);
-		out += len ? len : 3;
+		memcpy(out, fit ? s : replacement, fit ? len : 3);
+		out += fit ? len : 3;
 		s += len ? len : 1;
 	}
 	return text;
+}
+
+char *escape_utf8(const char *s)
+{
+	return valid_text(s, false);
+}
+
+char *escape_label(const char *s)
+{
+	return valid_text(s, true);
 }

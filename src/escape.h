@@ -20,6 +20,11 @@ char *escape_text(const char *s, bool utf8);
 
 /* For JSON: valid UTF-8, each byte that is none replaced by U+FFFD. */
 char *escape_utf8(const char *s);
+/*
+ * For a format that has no escapes for them: what escape_text() would escape is replaced by U+FFFD, too,
+ * but for "\n" and "\\", for which it has.
+ */
+char *escape_label(const char *s);
 
 /* Length of the UTF-8 character at @s (1-4) and its code point; 0 if it is none. */
 size_t utf8_decode(const char *s, uint32_t *code);

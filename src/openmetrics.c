@@ -25,7 +25,7 @@ struct family {
 
 static void put_label(FILE *f, const char *key, const char *value)
 {
-	_cleanup_free_ char *valid = escape_utf8(value);
+	_cleanup_free_ char *valid = escape_label(value);
 
 	fprintf(f, "%s=\"", key);
 	for (const char *c = valid; *c; c++) {

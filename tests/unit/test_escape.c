@@ -79,14 +79,25 @@ static void test_every_pair_of_bytes(void **state)
 	for (unsigned int pair = 0; pair < 0x10000; pair++) {
 		char s[3] = { (char)(pair >> 8), (char)pair, 0 };
 		_cleanup_free_ char *valid = escape_utf8(s), *again = escape_utf8(valid);
-		_cleanup_free_ char *text = escape_text(s, true);
+		_cleanup_free_ char *text = escape_text(s, true), *label = escape_label(s);
 
 		assert_string_equal(valid, again);
 		if (!strstr(valid, "\xef\xbf\xbd"))
 			assert_string_equal(valid, s);
 		for (const char *p = text; *p; p++)
 			assert_true((unsigned char)*p >= ' ' && *p != 0x7f);
+		for (const char *p = label; *p; p++)
+			assert_true(*p == '\n' || ((unsigned char)*p >= ' ' && *p != 0x7f));
 	}
+}
+
+static void test_label(void **state)
+{
+	_cleanup_free_ char *plain = escape_label("a \xc3\xa9\\\n"), *hostile = escape_label("\x1b[2J\xc2\x9b\xff\r");
+
+	(void)state;
+	assert_string_equal(plain, "a \xc3\xa9\\\n");
+	assert_string_equal(hostile, "\xef\xbf\xbd[2J\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 }
 
 static void test_fit(void **state)
@@ -106,6 +117,7 @@ int main(void)
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_every_code_point),
 		cmocka_unit_test(test_every_pair_of_bytes),
+		cmocka_unit_test(test_label),
 		cmocka_unit_test(test_fit),
 	};
 

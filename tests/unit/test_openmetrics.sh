@@ -14,6 +14,8 @@ for which in once repeated hostile; do
 	[ -s "$tmp/$which" ] && parse "$tmp/$which" >"$tmp/$which.out"
 	ok_if $? "the parser takes it: $which" "$(tail -n 3 "$tmp/$which.out")"
 done
+! LC_ALL=C grep -q $'[\x01-\x08\x0b-\x1f\x7f]' "$tmp/hostile"
+ok_if $? "no name's control characters reach a terminal" "$(cat -v "$tmp/hostile" | head -n 20)"
 grep -qF "vhostctl_worker_cpu_seconds_total{device='net0',pid='188',tid='191',vm='vm1',worker='0'} 3" "$tmp/once.out"
 ok_if $? "seconds of CPU time" "$(grep worker_cpu "$tmp/once.out")"
 grep -qF "vhostctl_tap_receive_packets_total{netns='4026531840',pid='188',tap='tap0',vm='vm1'} 3047" "$tmp/once.out"
