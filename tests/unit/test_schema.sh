@@ -22,6 +22,17 @@ ok "sample events are valid" "$out"
 out=$("$BUILD/unit/test_trial" --print | validate trial_report)
 ok "sample trials are valid" "$out"
 
+# Of two definitions of one name only the second would count.
+twice=$(/usr/bin/python3 - src/schema/*.json <<'PYTHON'
+import collections, json, sys
+def keys(pairs):
+    print(*(key for key, n in collections.Counter(key for key, _ in pairs).items() if n > 1), end="")
+for name in sys.argv[1:]:
+    json.load(open(name), object_pairs_hook=keys)
+PYTHON
+)
+is "no key is twice in a schema" "$twice" ""
+
 # refused NAME KIND DOCUMENT
 refused() {
 	local out
