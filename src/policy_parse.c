@@ -43,6 +43,8 @@ static int read_busyloop(struct json_reader *r, const struct json_at *at, json_t
 {
 	struct policy_device *d = into;
 
+	if (json_is_object(v) && !json_object_size(v))
+		return json_fail(r, at, "it has to have rx, tx or both");
 	if (json_is_object(v))
 		return json_read_object(r, at, v, busyloop_fields, into);
 	if (!json_is_integer(v))

@@ -112,6 +112,7 @@ static void test_ranges(void **state)
 	refused(DEVICE("\"busyloop_usecs\":1.5"), D0 ".busyloop_usecs", "not a fraction");
 	refused(DEVICE("\"busyloop_usecs\":{\"tx\":true}"), D0 ".busyloop_usecs.tx", "not true");
 	refused(DEVICE("\"busyloop_usecs\":{\"xx\":1}"), D0 ".busyloop_usecs.xx", "there are: rx, tx");
+	refused(DEVICE("\"busyloop_usecs\":{}"), D0 ".busyloop_usecs", "rx, tx or both");
 	refused(DEVICE("\"busyloop_usecs\":10001"), D0 ".busyloop_usecs", "\"force\": true");
 	refused(DEVICE("\"rx_frames\":65"), D0 ".rx_frames", "0 to 64");
 	refused(DEVICE("\"workers\":0"), D0 ".workers", "1 to 1024");

@@ -74,6 +74,7 @@ both "no workers at all" 2 "$(entry '' '"workers":0')"
 both "a word for workers" 2 "$(entry '' '"workers":"all"')"
 both "workers without queues" 2 "$(entry '' '"workers":[{}]')"
 both "no queues" 2 "$(entry '' '"workers":[{"queues":"x"}]')"
+both "a busy-loop of no queue" 2 "$(entry '' '"busyloop_usecs":{}')"
 both "no cpus" 2 "$(entry '' '"cpus":"x"')"
 both "an empty name" 2 "$(entry '"id":""')"
 both "a uuid of another form" 2 '{"schema":1,"vms":[{"match":{"uuid":"0123456789ab-cdef-0123-456789abcdef-"},"devices":[]}]}'
