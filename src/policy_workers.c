@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "policy_pins.h"
+#include "target.h"
 #include "util.h"
 
 static const char *const operation = "set the workers";
@@ -129,17 +130,20 @@ static const struct step_type step_moves = { act_moves, undo_moves, true };
 
 static void note_free(struct policy_run *run, struct session *s, const struct vhost_op *op)
 {
+	_cleanup_free_ char *name = target_name(s->job->vm, s->job->device, NULL);
+
 	if (op->done && !op->errnum)
 		note_worker_change(s, op->value, UNKNOWN, UNKNOWN);
 	else if (op->errnum != ENODEV)
 		/* Somebody put a queue there meanwhile: then it is needed after all. */
-		sentences_add(&run->notes, "worker %u was not freed: %s", op->value,
+		sentences_add(&run->notes, "%s: worker %u was not freed: %s", name, op->value,
 			      op->errnum == EBUSY ? "it got a queue meanwhile" : strerror(op->errnum));
 }
 
 /* All that was wanted is so already: a worker that stays is no failure. */
 static int act_free(struct policy_run *run, struct step *step, struct error *e)
 {
+	_cleanup_free_ char *name = target_name(step->vm->vm, &step->vm->vm->devices[step->device], NULL);
 	const struct spread *plan = &plan_of(step)->spread;
 	struct vhost_ops ops = { 0 };
 	struct session s;
@@ -152,7 +156,8 @@ static int act_free(struct policy_run *run, struct step *step, struct error *e)
 		else
 			ops_add(&ops, &s, VHOST_WORKER_FREE, 0, plan->unneeded[i], false);
 	if (ops_run(&s, OWNER_THREAD_HELPER, &ops, e) < 0)
-		sentences_add(&run->notes, "workers without a queue were not freed: %s", e->message);
+		sentences_add(&run->notes, "%s: workers without a queue were not freed: %s", name,
+			      e->message);
 	else
 		for (size_t i = 0; i < ops.n; i++)
 			note_free(run, &s, &ops.items[i]);
@@ -229,9 +234,11 @@ static int plan_listed(const struct device *d, const struct policy_device *from,
 }
 
 /* Workers that serve nothing, such as a killed run leaves. */
-static void reuse_idle(struct policy_run *run, const struct device *d, struct spread *plan, int64_t *ids,
+static void reuse_idle(struct policy_run *run, const struct session *s, struct spread *plan, int64_t *ids,
 		       size_t n_ids)
 {
+	const struct device *d = s->job->device;
+	_cleanup_free_ char *name = target_name(s->job->vm, d, NULL);
 	_cleanup_free_ uint32_t *idle = NULL;
 	size_t n = 0, unknown = 0;
 
@@ -248,7 +255,7 @@ static void reuse_idle(struct policy_run *run, const struct device *d, struct sp
 	deal_reuse(plan, ids, n_ids, idle, n);
 	if (unknown && plan->n_new)
 		sentences_add(&run->notes, "%s: %zu of its workers serve(s) no queue; 'vhostctl worker free "
-			      "--idle' clears that", d->id, unknown);
+			      "--idle' clears that", name, unknown);
 }
 
 static int plan_map(struct policy_run *run, struct session *s, const struct policy_device *from,
@@ -263,7 +270,7 @@ static int plan_map(struct policy_run *run, struct session *s, const struct poli
 		ret = plan_counted(run, s, from, &wp->spread, e);
 	if (ret < 0)
 		return -1;
-	reuse_idle(run, d, &wp->spread, ids, from->n_list);
+	reuse_idle(run, s, &wp->spread, ids, from->n_list);
 	if (wp->spread.n_moves && session_check_calls(s, e) < 0)
 		return -1;
 	return wp->spread.n_new ? session_check_mode(s, e) : 0;
