@@ -24,7 +24,7 @@ struct watched_tap {
 	int64_t named_master_index;
 	bool added;		/* nothing was told of it yet */
 	bool lost;		/* no interface of this number is there any more */
-	bool recheck;		/* notifications of it may have been lost */
+	bool recheck;		/* notifications of it may have been lost, or a look failed */
 	int64_t dirty_at;	/* when it first differed from what was told; 0: it does not */
 };
 

@@ -192,6 +192,18 @@ static int visit(struct monitor *m, struct watched_vm *vm, struct watched_tap *t
 	return 0;
 }
 
+/* What is not known of it is looked for again after the next scan. */
+static void first_visit(struct monitor *m, struct watched_vm *vm, struct watched_tap *t)
+{
+	struct error e = ERROR_INIT;
+
+	t->recheck = visit(m, vm, t, &e) != 0;
+	if (t->recheck)
+		t->now.netns = UNKNOWN;
+	else
+		drop_stranger(m, t->id, t->now.ifindex);
+}
+
 void monitor_begin_tap(struct monitor *m, struct watched_vm *vm, struct watched_tap *t)
 {
 	struct error e = ERROR_INIT;
@@ -202,17 +214,13 @@ void monitor_begin_tap(struct monitor *m, struct watched_vm *vm, struct watched_
 	t->master_index = t->named_master_index = UNKNOWN;
 	/* A macvtap's file tells of no namespace but ours. First the watch, then the look. */
 	if (t->now.macvtap || tap_where(&vm->ref, &t->now, &place, &e)) {
-		if (visit(m, vm, t, &e))
-			t->now.netns = UNKNOWN;
+		first_visit(m, vm, t);
 		return;
 	}
 	if (netwatch_add(&m->watch, place.netns_fd, &t->id, &e))
 		monitor_tell_tap(m, EVENT_UNWATCHED, vm, &t->now, e.message);
 	close(place.netns_fd);
-	if (visit(m, vm, t, &e))
-		t->now.netns = UNKNOWN;
-	else
-		drop_stranger(m, t->id, t->now.ifindex);
+	first_visit(m, vm, t);
 }
 
 /* What was told of an interface that is where the tap went: then nobody needs to be asked. */
@@ -228,7 +236,10 @@ static const struct netwatch_news *news_of(const struct monitor *m, int id, cons
 	return NULL;
 }
 
-/* It is no longer where it was. False: there is none any more. */
+/*
+ * It is no longer where it was. False: there is none any more. What could not be looked at now stays to be
+ * found again, after the next scan.
+ */
 static bool find_again(struct monitor *m, struct watched_vm *vm, struct watched_tap *t)
 {
 	const struct netwatch_news *news;
@@ -244,7 +255,8 @@ static bool find_again(struct monitor *m, struct watched_vm *vm, struct watched_
 	}
 	if (tap_where(&vm->ref, &t->now, &place, &e))
 		return !tap_is_gone(&e);
-	if (netwatch_add(&m->watch, place.netns_fd, &id, &e))
+	/* Told once, however often it is looked for. */
+	if (netwatch_add(&m->watch, place.netns_fd, &id, &e) && t->id != NETWATCH_NONE)
 		monitor_tell_tap(m, EVENT_UNWATCHED, vm, &t->now, e.message);
 	close(place.netns_fd);
 	news = place.netns != t->now.netns && !t->recheck ? news_of(m, id, &place) : NULL;
@@ -273,8 +285,10 @@ static void settle_master(struct monitor *m, struct watched_vm *vm, struct watch
 	if (t->master_index == 0)
 		replace(&t->now.master, NULL);
 	else if ((t->master_index != t->named_master_index || t->now.netns != t->told.netns) &&
-		 visit(m, vm, t, &ignored))
+		 visit(m, vm, t, &ignored)) {
+		t->recheck = true;
 		return;
+	}
 	t->named_master_index = t->master_index;
 }
 

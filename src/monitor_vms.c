@@ -171,8 +171,8 @@ static void take_taps(struct monitor *m, struct watched_vm *vm, const struct vm 
 			continue;
 		}
 		take_fds(vm, t, tap);
-		/* A notification that was missed, or an fd that is another tap's by now. */
-		if (strcmp(t->now.ifname, tap->ifname) && !t->dirty_at) {
+		/* A notification was missed, the fd is another tap's by now, or a look failed. */
+		if ((strcmp(t->now.ifname, tap->ifname) || t->lost || t->recheck) && !t->dirty_at) {
 			t->recheck = true;
 			t->dirty_at = clock_ns();
 		}
