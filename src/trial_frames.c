@@ -82,12 +82,15 @@ static int set_planned(struct tap_visit *v, void *arg, struct error *e)
 	return coalesce_set(v, &j->c, e);
 }
 
-static void note_set(struct trial *t, const struct tap *tap, const struct tap_visit *v)
+/* Of a tap that was found, what is put back is what it was just before, not what was planned with. */
+static void note_set(struct trial *t, const struct tap *tap, const struct tap_visit *v, uint32_t before)
 {
 	struct trial_undo *u = undo_of(t, v);
 
-	if (u)
+	if (u) {
 		u->set = true;
+		u->value = before;
+	}
 	for (size_t i = 0; !u && i < t->n_undos; i++)
 		t->undos[i].set |= t->undos[i].kind == TRIAL_RX_FRAMES && t->undos[i].fd == tap->fds[0];
 }
@@ -100,7 +103,7 @@ static int set_tap(struct trial *t, const struct vm_ref *ref, const struct vm *v
 	int ret = tap_visit(ref, tap, &v, set_planned, j, e);
 
 	if (j->c.sent)
-		note_set(t, tap, &v);
+		note_set(t, tap, &v, (uint32_t)j->c.before);
 	if (ret == 0 && j->c.before != j->c.after)
 		*ARRAY_ADD(t->changes.items, t->changes.n) = (struct change){
 			.target = xasprintf("%s/%s", name, v.link.ifname), .pid = vm->pid,

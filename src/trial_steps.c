@@ -2,6 +2,8 @@
 /* What the steps share, and busy-loop timeouts. */
 #include "trial_steps.h"
 
+#include <string.h>
+
 #include "busyloop.h"
 #include "util.h"
 
@@ -45,6 +47,30 @@ void trial_add_undo(struct trial *t, enum trial_kind kind, int fd, unsigned int 
 		.kind = kind, .fd = fd, .queue = queue, .value = value };
 }
 
+void trial_note_set(struct trial *t, enum trial_kind kind, int fd, unsigned int queue, uint32_t before)
+{
+	size_t i = 0;
+
+	while (i < t->n_undos &&
+	       (t->undos[i].kind != kind || t->undos[i].fd != fd || t->undos[i].queue != queue))
+		i++;
+	if (i == t->n_undos)
+		trial_add_undo(t, kind, fd, queue, before);
+	t->undos[i].value = before;
+	t->undos[i].set = true;
+}
+
+const struct queue *trial_queue_of(const struct selected *item, const struct change *c)
+{
+	for (size_t i = 0; i < item->device->n_queues; i++) {
+		_cleanup_free_ char *name = target_name(item->vm, item->device, &item->device->queues[i]);
+
+		if (!strcmp(name, c->target))
+			return &item->device->queues[i];
+	}
+	return NULL;
+}
+
 void trial_forget_made(struct trial *t, int fd)
 {
 	size_t n = 0;
@@ -55,11 +81,28 @@ void trial_forget_made(struct trial *t, int fd)
 	t->n_made = n;
 }
 
+/* Each change from @from on. One that was not planned for can be of a device that is not noted yet. */
+static void note_busyloop(struct trial *t, const struct selection *sel, size_t from)
+{
+	for (size_t k = from; k < t->changes.n; k++)
+		for (size_t i = 0; i < sel->n; i++) {
+			const struct selected *item = &sel->items[i];
+			const struct change *c = &t->changes.items[k];
+			const struct queue *q = trial_queue_of(item, c);
+
+			if (!q)
+				continue;
+			trial_note_device(t, item->vm, item->device->fd);
+			trial_note_set(t, TRIAL_BUSYLOOP, item->device->fd, q->index, (uint32_t)c->before);
+		}
+}
+
 static int set_busyloop(struct trial *t, char *const *texts, size_t n, uint32_t usecs, bool dry_run,
 			struct changes *c, struct error *e)
 {
 	struct selection sel = { 0 };
 	struct state state = { 0 };
+	size_t from = c->n;
 	int ret = trial_find(t, texts, n, &state, &sel, e);
 
 	if (ret == 0)
@@ -69,6 +112,8 @@ static int set_busyloop(struct trial *t, char *const *texts, size_t n, uint32_t 
 				"it has no vhost-net device, and busy polling is vhost-net's alone");
 	if (ret == 0)
 		ret = busyloop_set(sel.items[0].vm, &sel, usecs, dry_run, c, &t->log, e);
+	if (ret == 0 && !dry_run && c == &t->changes)
+		note_busyloop(t, &sel, from);
 	for (size_t i = 0; ret == 0 && dry_run && i < sel.n; i++) {
 		const struct device *d = sel.items[i].device;
 
@@ -92,7 +137,7 @@ int trial_set_busyloop(struct trial *t, const struct trial_setting *s, struct er
 {
 	int ret = set_busyloop(t, t->fixed, t->n_fixed, s->value, false, &t->changes, e);
 
-	for (size_t i = 0; i < t->n_undos && (ret == 0 || e->status == STATUS_ROLLBACK); i++)
+	for (size_t i = 0; i < t->n_undos && ret < 0 && e->status == STATUS_ROLLBACK; i++)
 		t->undos[i].set |= t->undos[i].kind == TRIAL_BUSYLOOP;
 	return ret;
 }

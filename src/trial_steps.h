@@ -39,6 +39,10 @@ int trial_find(const struct trial *t, char *const *texts, size_t n, struct state
 void trial_keep_kind(struct selection *sel, enum device_kind kind);
 
 void trial_add_undo(struct trial *t, enum trial_kind kind, int fd, unsigned int queue, uint32_t value);
+/* It was set, and was @before just then: that is put back, which need not be what was planned with. */
+void trial_note_set(struct trial *t, enum trial_kind kind, int fd, unsigned int queue, uint32_t before);
+/* The queue of @item's device that a change is of; NULL: none. */
+const struct queue *trial_queue_of(const struct selected *item, const struct change *c);
 /* The workers that were made for that device are gone, or left alone. */
 void trial_forget_made(struct trial *t, int fd);
 

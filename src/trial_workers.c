@@ -28,18 +28,6 @@ static int find(struct trial *t, struct state *state, struct selection *sel, str
 			 "it has no vhost-scsi device, and only those can have more than one worker");
 }
 
-/* The queue that a change is of. */
-static const struct queue *queue_of(const struct selected *item, const struct change *c)
-{
-	for (size_t i = 0; i < item->device->n_queues; i++) {
-		_cleanup_free_ char *name = target_name(item->vm, item->device, &item->device->queues[i]);
-
-		if (!strcmp(name, c->target))
-			return &item->device->queues[i];
-	}
-	return NULL;
-}
-
 /* A worker that ended would not come back as it was: its cpus, its priority, its cgroup. */
 static int plan_device(struct trial *t, const struct selected *item, size_t from, struct error *e)
 {
@@ -53,7 +41,7 @@ static int plan_device(struct trial *t, const struct selected *item, size_t from
 					 "it is; try as many as there are, or more", (long long)c->before);
 		if (strcmp(c->setting, "worker_id"))
 			continue;
-		q = queue_of(item, c);
+		q = trial_queue_of(item, c);
 		if (!q || c->before == UNKNOWN)
 			return error_set(e, STATUS_FAILED, 0, NULL,
 					 "its queues changed meanwhile; try again");
@@ -66,14 +54,24 @@ static void note_made(struct trial *t, const struct selected *item, size_t from)
 {
 	for (size_t i = from; i < t->changes.n; i++) {
 		const struct change *c = &t->changes.items[i];
+		const struct queue *q = strcmp(c->setting, "worker_id") ? NULL : trial_queue_of(item, c);
 
+		if (q && c->before != UNKNOWN) {
+			trial_note_device(t, item->vm, item->device->fd);
+			trial_note_set(t, TRIAL_WORKERS, item->device->fd, q->index, (uint32_t)c->before);
+		}
 		if (strcmp(c->setting, "worker") || c->before != UNKNOWN || c->after == UNKNOWN)
 			continue;
 		*ARRAY_ADD(t->made, t->n_made) =
 			(struct trial_worker){ item->device->fd, (uint32_t)c->after };
 	}
+}
+
+/* The failure does not tell which of them were. */
+static void note_all_set(struct trial *t, int fd)
+{
 	for (size_t i = 0; i < t->n_undos; i++)
-		t->undos[i].set |= t->undos[i].kind == TRIAL_WORKERS && t->undos[i].fd == item->device->fd;
+		t->undos[i].set |= t->undos[i].kind == TRIAL_WORKERS && t->undos[i].fd == fd;
 }
 
 static int spread(struct trial *t, uint32_t count, bool dry_run, struct error *e)
@@ -91,8 +89,10 @@ static int spread(struct trial *t, uint32_t count, bool dry_run, struct error *e
 		ret = workers_spread(&job, count, &none, e);
 		if (ret == 0 && dry_run)
 			ret = plan_device(t, &sel.items[i], from, e);
-		else if (ret == 0 || e->status == STATUS_ROLLBACK)
+		else if (ret == 0)
 			note_made(t, &sel.items[i], from);
+		else if (e->status == STATUS_ROLLBACK)
+			note_all_set(t, sel.items[i].device->fd);
 		sentences_free(&job.notes);
 	}
 	selection_free(&sel);

@@ -94,6 +94,27 @@ static void test_remedy_of_what_is_left(void **state)
 	assert_null(trial_remedy_left(&t));
 }
 
+/* Somebody else set one of two queues while the baseline was measured, and a third one. */
+static void test_what_was_there_when_it_was_set(void **state)
+{
+	struct trial t = { .pid = 188 };
+	char *text;
+
+	(void)state;
+	trial_add_undo(&t, TRIAL_BUSYLOOP, 8, 0, 10);
+	trial_add_undo(&t, TRIAL_BUSYLOOP, 8, 1, 10);
+	trial_add_undo(&t, TRIAL_BUSYLOOP, 9, 0, 10);
+	trial_note_set(&t, TRIAL_BUSYLOOP, 8, 0, 10);
+	trial_note_set(&t, TRIAL_BUSYLOOP, 8, 1, 30);
+	trial_note_set(&t, TRIAL_BUSYLOOP, 9, 1, 40);
+	text = trial_remedy_left(&t);
+	assert_string_equal(text, "vhostctl -q busyloop set --force 188/fd8/0 10; "
+				  "vhostctl -q busyloop set --force 188/fd8/1 30; "
+				  "vhostctl -q busyloop set --force 188/fd9/1 40");
+	free(text);
+	trial_free(&t);
+}
+
 /* Fd 8 with the default worker @tid; the VM's threads are @first to @last. */
 static struct vm vm_with(enum device_kind kind, int64_t tid, int64_t first, int64_t last)
 {
@@ -255,6 +276,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_remedy),
 		cmocka_unit_test(test_remedy_of_what_is_left),
+		cmocka_unit_test(test_what_was_there_when_it_was_set),
 		cmocka_unit_test(test_same_device),
 		cmocka_unit_test(test_measure),
 		cmocka_unit_test(test_table_fits),
