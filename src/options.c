@@ -69,10 +69,10 @@ static int find_index(const struct parser *p, int code)
 static bool ambiguous(const struct parser *p, const char *typed)
 {
 	const char *name = typed + strspn(typed, "-");
-	size_t n = 0;
+	size_t len = strcspn(name, "="), n = 0;
 
 	for (size_t i = 0; i < p->n_specs; i++)
-		n += strncmp(p->specs[i]->name, name, strlen(name)) == 0;
+		n += strncmp(p->specs[i]->name, name, len) == 0;
 	return n > 1;
 }
 

@@ -126,6 +126,7 @@ static void test_usage_errors(void **state)
 		{ "list -x", "list", "unknown option -x; try 'vhostctl list --help'" },
 		{ "list -tx", "list", "unknown option -x; try 'vhostctl list --help'" },
 		{ "list --ver", "list", "ambiguous option --ver; try 'vhostctl list --help'" },
+		{ "list --ver=3", "list", "ambiguous option --ver=3; try 'vhostctl list --help'" },
 		{ "list --dry-run", "list", "unknown option --dry-run; try 'vhostctl list --help'" },
 		{ "list --force", "list", "unknown option --force; try 'vhostctl list --help'" },
 		{ "list --table=1", "list",
