@@ -158,8 +158,9 @@ static int act_free(struct policy_run *run, struct step *step, struct error *e)
 	if (ops_run(&s, OWNER_THREAD_HELPER, &ops, e) < 0)
 		sentences_add(&run->notes, "%s: workers without a queue were not freed: %s", name,
 			      e->message);
-	else
-		for (size_t i = 0; i < ops.n; i++)
+	/* Some of them may have been, all the same. */
+	for (size_t i = 0; i < ops.n; i++)
+		if (ops.items[i].done)
 			note_free(run, &s, &ops.items[i]);
 	free(ops.items);
 	session_end(&s);
