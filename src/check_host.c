@@ -217,7 +217,8 @@ void check_host(struct check *c)
 	check_calls(c);
 	net_admin = has_capability(CAP_NET_ADMIN);
 	check_add(&c->host, "cap_net_admin", net_admin, "%s",
-		  net_admin == CHECK_OK ? "effective" : "missing: rx-frames of taps cannot be set");
+		  net_admin == CHECK_OK ? "effective" : net_admin == CHECK_NO ?
+		  "missing: rx-frames of taps cannot be set" : "/proc/self/status tells nothing");
 	check_btf(c);
 	check_lockdown(c);
 	check_snapshot(c);
