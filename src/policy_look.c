@@ -11,8 +11,12 @@
 
 void policy_run_free(struct policy_run *run)
 {
-	for (size_t i = 0; i < run->n_steps; i++)
+	for (size_t i = 0; i < run->n_steps; i++) {
 		free(run->steps[i].sets);
+		if (run->steps[i].tap)
+			tap_free(run->steps[i].tap);
+		free(run->steps[i].tap);
+	}
 	free(run->steps);
 	for (size_t i = 0; i < run->n_vms; i++) {
 		struct vm_plan *vp = &run->vms[i];

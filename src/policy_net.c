@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Steps on vhost-net devices: busy-loop timeouts of a VM in one stop or a few, and rx-frames of a tap. */
 #include <errno.h>
+#include <string.h>
 
 #include "coalesce.h"
 #include "policy_plan.h"
@@ -172,10 +173,32 @@ static int check_others(const struct vm_plan *vp, size_t i, const struct tap *t,
 
 static bool is_planned(const struct policy_run *run, const struct vm_plan *vp, const struct tap *t)
 {
-	for (size_t i = 0; i < run->n_steps; i++)
-		if (run->steps[i].vm == vp && run->steps[i].tap == t)
+	for (size_t i = 0; i < run->n_steps; i++) {
+		const struct tap *planned = run->steps[i].vm == vp ? run->steps[i].tap : NULL;
+
+		if (planned && planned->n_fds && t->n_fds && planned->fds[0] == t->fds[0])
 			return true;
+	}
 	return false;
+}
+
+/*
+ * What it takes to find it again. A snapshot that is taken when workers are made is merged into the VM, the
+ * taps of which it can move.
+ */
+static struct tap *copy_tap(const struct tap *t)
+{
+	struct tap *copy = xcalloc(1, sizeof(*copy));
+
+	tap_init(copy);
+	memcpy(copy->ifname, t->ifname, sizeof(copy->ifname));
+	copy->macvtap = t->macvtap;
+	copy->ifindex = t->ifindex;
+	copy->netns = t->netns;
+	copy->rx_frames = t->rx_frames;
+	for (size_t i = 0; i < t->n_fds; i++)
+		*ARRAY_ADD(copy->fds, copy->n_fds) = t->fds[i];
+	return copy;
 }
 
 static bool wants_frames(const struct vm_plan *vp)
@@ -205,7 +228,7 @@ int plan_rx_frames(struct policy_run *run, struct vm_plan *vp, struct error *e)
 		if (t->rx_frames == want->value || is_planned(run, vp, t))
 			continue;
 		step = plan_add(run, &step_rx_frames, vp, i);
-		step->tap = t;
+		step->tap = copy_tap(t);
 		step->frames = (uint32_t)want->value;
 	}
 	return 0;

@@ -52,7 +52,7 @@ struct step {
 	size_t device;			/* index; of steps that concern one */
 	struct busyloop_want *sets;	/* of the busy-loop step */
 	size_t n_sets;
-	struct tap *tap;		/* of the rx-frames step */
+	struct tap *tap;		/* of the rx-frames step, a copy */
 	uint32_t frames;
 	int64_t frames_before;
 	bool done;
