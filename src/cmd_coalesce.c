@@ -123,24 +123,25 @@ static int get_dev(struct context *ctx, struct place *p, struct error *e)
 	return ret ? -1 : output_state(ctx, &p->state, e);
 }
 
-/* Leave of the VM the tap that was named, and the devices that drive it. */
+/* Leave of the VM the tap that was named, and the devices that are known to drive it. */
 static void cut_to_tap(struct vm *vm, int fd)
 {
-	struct tap one = *tap_with_fd(vm, fd);
+	const struct tap *named = tap_with_fd(vm, fd);
+	struct tap one = *named;
 	size_t n = 0;
 
-	for (size_t i = 0; i < vm->n_taps; i++)
-		if (vm->taps[i].fds != one.fds)
-			tap_free(&vm->taps[i]);
-	vm->taps[0] = one;
-	vm->n_taps = 1;
 	for (size_t i = 0; i < vm->n_devices; i++) {
-		if (vm->devices[i].tap && !strcmp(vm->devices[i].tap, one.ifname))
+		if (tap_of_device(vm, &vm->devices[i]) == named)
 			vm->devices[n++] = vm->devices[i];
 		else
 			device_free(&vm->devices[i]);
 	}
 	vm->n_devices = n;
+	for (size_t i = 0; i < vm->n_taps; i++)
+		if (&vm->taps[i] != named)
+			tap_free(&vm->taps[i]);
+	vm->taps[0] = one;
+	vm->n_taps = 1;
 }
 
 /* Of a tap that was named, an error is the command's; of a whole VM, it is also on the tap's row. */
