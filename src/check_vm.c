@@ -87,7 +87,8 @@ static void check_frozen(int proc_fd, struct check_list *list)
 	_cleanup_free_ char *words = NULL;
 	enum freezer_state state = freezer_look(proc_fd, &words);
 
-	check_add(list, "not_frozen", state == FREEZER_UNKNOWN ? CHECK_UNKNOWN : state == FREEZER_RUNS, "%s", words);
+	check_add(list, "not_frozen", state == FREEZER_UNKNOWN ? CHECK_UNKNOWN : state == FREEZER_RUNS, "%s",
+		  words);
 }
 
 static void check_may_trace(const struct vm_ref *ref, struct check_list *list)
