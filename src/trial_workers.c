@@ -89,9 +89,9 @@ static int spread(struct trial *t, uint32_t count, bool dry_run, struct error *e
 		ret = workers_spread(&job, count, &none, e);
 		if (ret == 0 && dry_run)
 			ret = plan_device(t, &sel.items[i], from, e);
-		else if (ret == 0)
+		else if (ret == 0 || e->status == STATUS_ROLLBACK)
 			note_made(t, &sel.items[i], from);
-		else if (e->status == STATUS_ROLLBACK)
+		if (ret < 0 && !dry_run && e->status == STATUS_ROLLBACK)
 			note_all_set(t, sel.items[i].device->fd);
 		sentences_free(&job.notes);
 	}
