@@ -19,6 +19,7 @@ static const struct option_spec option_table[] = {
 struct stream {
 	struct context *ctx;
 	struct monitor *monitor;
+	struct stopper *stopper;
 	struct error *e;
 	bool failed;
 };
@@ -31,7 +32,8 @@ static void print(const struct event *event, void *arg)
 	if (s->failed || s->monitor->closed)
 		return;
 	s->failed = output_stream(s->ctx, s->ctx->format == FORMAT_TABLE
-				  ? event_text(event, s->ctx->utf8) : json_event(event), &closed, s->e) < 0;
+				  ? event_text(event, s->ctx->utf8) : json_event(event),
+				  s->stopper, &closed, s->e) < 0;
 	/* A disk that is full ends it as a reader that has gone does, but not quietly. */
 	s->monitor->closed |= closed || s->failed;
 }
@@ -41,8 +43,8 @@ static int run(struct context *ctx, struct error *e)
 	const struct options *o = ctx->options;
 	struct monitor m = { .tell = print, .interval_ns = 1000000000, .close_fd = STDOUT_FILENO };
 	struct error failure = ERROR_INIT;
-	struct stream stream = { .ctx = ctx, .monitor = &m, .e = &failure };
 	struct stopper stopper;
+	struct stream stream = { .ctx = ctx, .monitor = &m, .stopper = &stopper, .e = &failure };
 	int ret;
 
 	m.arg = &stream;

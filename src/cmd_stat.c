@@ -69,7 +69,7 @@ static int write_out(struct run *r, char *text, struct error *e)
 	int ret;
 
 	if (!r->o->output || !text)
-		return output_stream(r->ctx, text, &r->closed, e);
+		return output_stream(r->ctx, text, &r->stopper, &r->closed, e);
 	ret = replace_file(r->o->output, text, e);
 	free(text);
 	return ret;

@@ -178,7 +178,8 @@ static int print(struct run *r, struct error *e)
 	report->interrupted = r->stopper.got ? stopper_name(r->stopper.got) : NULL;
 	return output_stream(r->ctx, r->ctx->format == FORMAT_TABLE
 			     ? trial_table(report, r->ctx->utf8, r->ctx->width)
-			     : json_trial(report, r->ctx->format == FORMAT_PRETTY), &closed, e);
+			     : json_trial(report, r->ctx->format == FORMAT_PRETTY),
+			     &r->stopper, &closed, e);
 }
 
 /* What was measured until then is worth having, but a script must not take it for a whole trial. */

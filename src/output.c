@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "output.h"
 
+#include <limits.h>
 #include <stdio_ext.h>
+#include <string.h>
 
 #include "dot.h"
 #include "escape.h"
@@ -57,17 +59,42 @@ static int write_document(struct context *ctx, char *text, struct error *e)
 	return rc;
 }
 
-int output_stream(struct context *ctx, char *text, bool *closed, struct error *e)
+/* A pipe that can be written to takes PIPE_BUF bytes at once, pipe(7): no write() waits for its reader. */
+static int write_pieces(int fd, const char *text, struct stopper *stopper, bool *stopped)
 {
-	*closed = false;
-	if (write_document(ctx, text, e) == 0)
-		return 0;
-	if (e->errnum != EPIPE)
-		return -1;
-	/* What nobody reads is not to be written again when the program ends. */
-	__fpurge(ctx->out);
-	*closed = true;
+	size_t left = strlen(text);
+
+	while (left) {
+		ssize_t n;
+
+		*stopped = !stopper_until_writable(stopper, fd);
+		if (*stopped)
+			return 0;
+		n = write(fd, text, left < PIPE_BUF ? left : PIPE_BUF);
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return -1;
+		text += n > 0 ? n : 0;
+		left -= n > 0 ? (size_t)n : 0;
+	}
 	return 0;
+}
+
+int output_stream(struct context *ctx, char *text, struct stopper *stopper, bool *closed, struct error *e)
+{
+	int rc = 0;
+
+	*closed = false;
+	if (!text || ctx->quiet)
+		return write_document(ctx, text, e);
+	if (fflush(ctx->out) || write_pieces(fileno(ctx->out), text, stopper, closed)) {
+		*closed = errno == EPIPE;
+		if (!*closed)
+			rc = error_errno(e, errno, "write standard output", NULL);
+		/* What nobody reads is not to be written again when the program ends. */
+		__fpurge(ctx->out);
+	}
+	free(text);
+	return rc;
 }
 
 int output_state(struct context *ctx, const struct state *s, struct error *e)

@@ -12,6 +12,7 @@
 #include "owner.h"
 #include "policy.h"
 #include "state.h"
+#include "stopper.h"
 
 int output_state(struct context *ctx, const struct state *s, struct error *e);
 
@@ -36,9 +37,10 @@ void output_errors(struct context *ctx, const struct state *s);
 
 /*
  * One document of many: @text, which is freed; NULL is one that could not be made. *closed: the
- * reader has closed the pipe, which is the end of such a stream and no error.
+ * reader has closed the pipe, which is the end of such a stream and no error; or it does not read,
+ * and a signal told us to end.
  */
-int output_stream(struct context *ctx, char *text, bool *closed, struct error *e);
+int output_stream(struct context *ctx, char *text, struct stopper *stopper, bool *closed, struct error *e);
 
 /* "vhostctl: @text" on ctx->err, one line whatever bytes it holds. */
 void output_remark(struct context *ctx, const char *text);

@@ -2,6 +2,7 @@
 #include "stopper.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/signalfd.h>
 #include <time.h>
 
@@ -98,6 +99,25 @@ bool stopper_sleep(struct stopper *s, int64_t ms)
 bool stopper_came(struct stopper *s)
 {
 	return stopper_wait(s, 0) != 0;
+}
+
+bool stopper_until_writable(struct stopper *s, int fd)
+{
+	struct pollfd p[] = { { .fd = fd, .events = POLLOUT }, { .fd = s->fd, .events = POLLIN } };
+	const struct timespec now = { 0, 0 };
+
+	for (;;) {
+		int n = poll(p, ARRAY_SIZE(p), -1), signo;
+
+		/* Without a poll, the write is to say what is wrong. */
+		if (n < 0 ? errno != EINTR : p[0].revents)
+			return true;
+		signo = n > 0 ? sigtimedwait(&s->set, NULL, &now) : 0;
+		if (signo > 0) {
+			s->got = s->got ? s->got : signo;
+			return false;
+		}
+	}
 }
 
 const char *stopper_name(int signo)

@@ -49,4 +49,26 @@ timeout -s KILL 20 "$VHOSTCTL" stat --all 0.2 -o "$tmp/unread" 2>"$tmp/err"
 is "a pipe that nobody reads is an error" "$? $(cat "$tmp/err")" \
 	"1 vhostctl: $tmp/unread: write the file: No such device or address; nobody reads it"
 
+# A reader that does not read: a signal ends it all the same, and not before.
+said=$(/usr/bin/python3 - "$VHOSTCTL" <<'P'
+import fcntl, signal, subprocess, sys, termios, time
+p = subprocess.Popen([sys.argv[1], "stat", "--all", "0.05"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+fcntl.fcntl(p.stdout, fcntl.F_SETPIPE_SZ, 4096)
+def unread():
+    return int.from_bytes(fcntl.ioctl(p.stdout, termios.FIONREAD, bytes(4)), sys.byteorder)
+before = -1
+while unread() != before or not before:
+    before = unread()
+    time.sleep(2)
+print("waits" if p.poll() is None else "ended", end=" ")
+p.send_signal(signal.SIGTERM)
+try:
+    print(p.wait(10), p.stderr.read().decode(), end="")
+except subprocess.TimeoutExpired:
+    p.kill()
+    print("goes on")
+P
+)
+is "a signal ends what waits for its reader" "$said" "waits 0 "
+
 done_testing
