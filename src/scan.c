@@ -47,6 +47,18 @@ static int scan_start(struct scan *sc, struct state *s, struct error *e)
 }
 
 /*
+ * Was it the file's own file system that said no? A FUSE mount answers nobody but the user who made
+ * it, not even root. What a link says takes the same right as following it, and asks no file system.
+ * False: errno is the process's refusal.
+ */
+static bool may_follow(int fd_dir, const char *name)
+{
+	char first;
+
+	return readlinkat(fd_dir, name, &first, 1) >= 0 || (errno != EACCES && errno != EPERM);
+}
+
+/*
  * The inner loop of a whole-host scan: one statx() per fd and nothing else. It follows the
  * link to the open file itself, and with DONT_SYNC asks no server, so that a dead NFS
  * mount does not hold it up. What that file's file system has against it is no matter; that the
@@ -64,7 +76,8 @@ static int find_files(const struct scan *sc, int fd_dir, struct vm_files *files)
 		struct statx sx;
 
 		if (statx(fd_dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &sx)) {
-			if (errno == EACCES || errno == EPERM || proc_is_shortage(errno))
+			if (proc_is_shortage(errno) ||
+			    ((errno == EACCES || errno == EPERM) && !may_follow(fd_dir, name)))
 				return -1;
 			continue;
 		}

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -40,12 +41,27 @@ static int open_tap(const char *ifname, short flags)
 	return fd;
 }
 
+/* A file system of another user's, which tells root nothing; nobody has to serve it for that. */
+static int open_foreign_fuse(void)
+{
+	int fuse = open("/dev/fuse", O_RDWR);
+	char options[80];
+
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=65534,group_id=65534", fuse);
+	if (fuse < 0 || unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("scan", "/tmp", "fuse", MS_NOSUID | MS_NODEV, options))
+		return -1;
+	return open("/tmp", O_PATH);
+}
+
 /* In the child: two queues of one tap, one of another, an unused tun, and an O_PATH fd. */
-static int be_process(void)
+static int be_process(bool with_fuse)
 {
 	int ready = 50;
 
 	prctl(PR_SET_NAME, "a) R (b\n");
+	if (with_fuse && open_foreign_fuse() < 0)
+		return 1;
 	if (open_tap("vctl-a", IFF_MULTI_QUEUE) < 0 || open_tap("vctl-b", 0) < 0 ||
 	    open_tap("vctl-a", IFF_MULTI_QUEUE) < 0 || open("/dev/net/tun", O_RDWR) < 0 ||
 	    open("/dev/net/tun", O_PATH) < 0)
@@ -220,6 +236,26 @@ static void ordinary_user(void **state)
 	end(pid);
 }
 
+/* What one of its files refuses is no refusal of the process. */
+static void foreign_fuse(void **state)
+{
+	char *argv[] = { (char *)"qemu-system-x86_64", (char *)"-name", (char *)"fuse", NULL };
+	pid_t pid = start(argv);
+	struct error e = ERROR_INIT;
+	struct state s = { 0 };
+
+	(void)state;
+	if (!pid)
+		skip();
+	assert_int_equal(scan_pid(pid, &s, &e), 0);
+	assert_taps(&s.vms[0]);
+	state_free(&s);
+	assert_int_equal(scan_host(&s, &e), 0);
+	assert_non_null(find(&s, pid));
+	state_free(&s);
+	end(pid);
+}
+
 /* A VM is there or could not be looked into, but never gone, nor is a part of it. 0: so it is. */
 static int scan_with(pid_t pid, rlim_t descriptors)
 {
@@ -274,10 +310,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(no_vm),
 		cmocka_unit_test(ordinary_user),
 		cmocka_unit_test(few_descriptors),
+		cmocka_unit_test(foreign_fuse),
 	};
 
-	(void)argc;
 	if (!strcmp(argv[0], "qemu-system-x86_64") || !strcmp(argv[0], "openvpn"))
-		return be_process();
+		return be_process(argc > 2 && !strcmp(argv[2], "fuse"));
 	return cmocka_run_group_tests_name("scan", tests, NULL, NULL);
 }
