@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/pidfd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -141,7 +140,7 @@ int borrow_file(const struct vm_ref *ref, int fd, const struct device_numbers *n
 				 "process %d has put files in place of its devices that do not let "
 				 "themselves be closed; is the server of their file system alive?",
 				 (int)ref->pid);
-	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair))
+	if (pass_pair(pair))
 		return error_errno(e, errno, operation, NULL);
 	from = pair[0];
 	to = t.to = pair[1];

@@ -97,7 +97,7 @@ static int open_foreign(struct netns *ns, int fd)
 	int pair[2], fds[2], errnum;
 	pid_t child;
 
-	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair))
+	if (pass_pair(pair))
 		return errno;
 	child = fork();
 	if (child == 0)

@@ -11,6 +11,11 @@ union rights {
 	char space[CMSG_SPACE(PASS_MAX * sizeof(int))];
 };
 
+int pass_pair(int pair[2])
+{
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+}
+
 int pass_files(int to, int errnum, const int *fds, size_t n)
 {
 	union rights control = { .head = { .cmsg_len = CMSG_LEN(n * sizeof(*fds)), .cmsg_level = SOL_SOCKET,

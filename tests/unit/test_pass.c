@@ -2,8 +2,9 @@
 /* Files over a socket: all arrive, or an errno does and none stays behind. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "pass.h"
@@ -14,7 +15,7 @@ static int pair[2];
 static int set_up(void **state)
 {
 	(void)state;
-	return socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair);
+	return pass_pair(pair);
 }
 
 static int tear_down(void **state)
@@ -63,6 +64,27 @@ static void nobody_sends(void **state)
 	assert_int_equal(receive_files(pair[1], &fd, 1), EAGAIN);
 }
 
+/* A child that was killed before it had anything to send: nobody waits for it. */
+static void sender_is_gone(void **state)
+{
+	int own[2], fd;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pass_pair(own), 0);
+	child = fork();
+	if (child == 0) {
+		raise(SIGKILL);
+		_exit(1);
+	}
+	close(own[1]);
+	alarm(10);
+	assert_int_equal(receive_files(own[0], &fd, 1), ECHILD);
+	alarm(0);
+	waitpid(child, NULL, 0);
+	close(own[0]);
+}
+
 /* The kernel hands out as many as the table has room for and drops the others. */
 static void no_room(void **state)
 {
@@ -89,6 +111,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(both_arrive, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_errno_arrives, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nobody_sends, set_up, tear_down),
+		cmocka_unit_test(sender_is_gone),
 		cmocka_unit_test_setup_teardown(no_room, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
