@@ -177,7 +177,7 @@ void threads_find_kthreads(int proc_fd, struct kthreads *list)
 	}
 }
 
-/* Whether @tid is a thread of @vm, and a worker that started at @start_time can be its doing. */
+/* Whether its owner is a thread of @vm, and a worker that started then can be that one's doing. */
 static bool served_by(int proc_fd, const struct vm *vm, const struct kthread *k)
 {
 	char path[64];
@@ -194,7 +194,8 @@ void threads_match_kthreads(int proc_fd, const struct kthreads *list, struct vm 
 		struct proc_stat st;
 		char path[32];
 
-		if (!served_by(proc_fd, vm, &list->items[i]))
+		/* A state that grows VM by VM (scan_pid()) is gone through each time. */
+		if (vm_thread(vm, list->items[i].tid) || !served_by(proc_fd, vm, &list->items[i]))
 			continue;
 		snprintf(path, sizeof(path), "%d", (int)list->items[i].tid);
 		_cleanup_close_ int fd = open_dir(proc_fd, path);

@@ -33,7 +33,7 @@ int threads_list_tasks(int pid_fd, struct kthreads *list);
 /* All of them on this host, below @proc_fd (/proc). Nothing to free if none. */
 void threads_find_kthreads(int proc_fd, struct kthreads *list);
 
-/* Add those of @list that serve @vm to vm->threads. */
+/* Add those of @list that serve @vm, and are not there yet, to vm->threads. */
 void threads_match_kthreads(int proc_fd, const struct kthreads *list, struct vm *vm);
 
 /* When the thread of that number started, which tells it from another one later; false: there is none. */
