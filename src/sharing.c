@@ -113,8 +113,9 @@ static void drop_duplicates(struct vm *vm)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < vm->n_devices; i++) {
+		/* From an earlier time it can have a tap and more. */
 		if (vm->devices[i].fd < 0) {
-			free(vm->devices[i].path);
+			device_free(&vm->devices[i]);
 			continue;
 		}
 		vm->devices[kept++] = vm->devices[i];
