@@ -13,7 +13,8 @@
 #define TEXT_CHUNK (1u << 20)
 #define TEXT_OVERLAP 16		/* longer than any gadget */
 #define TEXT_MAX (256u << 20)	/* of code looked through; libc comes first and has it all */
-#define ALL_PAGES_MS 5000
+#define MAP_MAX (1ull << 30)	/* of one mapping: address space without memory costs a VM nothing */
+#define SEARCH_MS 5000
 
 #define PAGE_IN_MEMORY (1ull << 63)	/* Documentation/admin-guide/mm/pagemap.rst */
 
@@ -106,11 +107,13 @@ static void search_maps(struct search *s, const struct proc_text *maps)
 
 		while ((line = proc_next_line(maps->data, maps->len, &pos, &len))) {
 			struct proc_map m;
+			uint64_t end;
 
 			if (proc_parse_map(line, len, &m) < 0 || !is_code(&m) || is_libc(&m) != libc)
 				continue;
-			if (!(s->pagemap >= 0 ? search_present(s, m.start, m.end)
-					      : search_range(s, m.start, m.end)))
+			end = m.end - m.start > MAP_MAX ? m.start + MAP_MAX : m.end;
+			if (!(s->pagemap >= 0 ? search_present(s, m.start, end)
+					      : search_range(s, m.start, end)))
 				return;
 		}
 	}
@@ -121,57 +124,68 @@ static bool is_whole(const struct arch_gadgets *g)
 	return g->syscall && g->sigreturn;
 }
 
-/* 0, or -1 when the child did not come back. */
-static int search_all(struct search *s, const struct proc_text *maps, struct error *e)
-{
-	struct arch_gadgets *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-					   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct arch_gadgets *g = s->g;
-	int ended;
-	pid_t child;
+/* What the child found, in memory shared with it. */
+struct found {
+	struct arch_gadgets gadgets;
+	bool done;
+};
 
-	if (shared == MAP_FAILED)
+/* The child: what is in memory first, then all. */
+static void search(int mem, int pagemap, const struct proc_text *maps, struct found *found)
+{
+	struct search s = { .mem = mem, .pagemap = pagemap, .budget = TEXT_MAX,
+			    .page = (size_t)sysconf(_SC_PAGESIZE), .text = xcalloc(1, TEXT_CHUNK),
+			    .g = &found->gadgets };
+
+	if (pagemap >= 0)
+		search_maps(&s, maps);
+	if (!is_whole(s.g)) {
+		s.pagemap = -1;
+		s.budget = TEXT_MAX;
+		search_maps(&s, maps);
+	}
+	found->done = true;
+	_exit(0);
+}
+
+/* 0, or -1 when the child did not come to an end. */
+static int search_in_child(int mem, int pagemap, const struct proc_text *maps, struct arch_gadgets *g,
+			   struct error *e)
+{
+	struct found *found = mmap(NULL, sizeof(*found), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t child;
+	int ret = 0;
+
+	if (found == MAP_FAILED)
 		return error_errno(e, errno, operation, NULL);
 	child = fork();
-	if (child == 0) {
-		s->g = shared;
-		search_maps(s, maps);
-		_exit(0);
-	}
-	if (child < 0) {
-		munmap(shared, sizeof(*shared));
-		return error_errno(e, errno, operation, NULL);
-	}
-	ended = owner_child_wait(child, ALL_PAGES_MS);
-	*g = *shared;
-	munmap(shared, sizeof(*shared));
-	if (ended < 0)
-		return error_set(e, STATUS_FAILED, ETIMEDOUT, operation,
-				 "reading its code takes too long (is it on a file system that does "
-				 "not answer?)");
-	return 0;
+	if (child == 0)
+		search(mem, pagemap, maps, found);
+	if (child < 0)
+		ret = error_errno(e, errno, operation, NULL);
+	else if (owner_child_wait(child, SEARCH_MS) < 0)
+		ret = error_set(e, STATUS_FAILED, ETIMEDOUT, operation,
+				"reading its code takes too long (is it on a file system that does "
+				"not answer?)");
+	else if (!found->done)
+		ret = error_set(e, STATUS_FAILED, 0, operation, "the process that reads its code was ended");
+	*g = found->gadgets;
+	munmap(found, sizeof(*found));
+	return ret;
 }
 
 int owner_code_find(int proc_fd, const struct proc_text *maps, struct arch_gadgets *g, struct error *e)
 {
 	_cleanup_close_ int mem = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
 	_cleanup_close_ int pagemap = openat(proc_fd, "pagemap", O_RDONLY | O_CLOEXEC);
-	_cleanup_free_ unsigned char *text = xcalloc(1, TEXT_CHUNK);
-	struct search s = { .mem = mem, .pagemap = pagemap, .budget = TEXT_MAX, .text = text, .g = g,
-			    .page = (size_t)sysconf(_SC_PAGESIZE) };
 
 	if (mem < 0)
 		return error_errno(e, errno, operation,
 				   "its memory cannot be read: root (CAP_SYS_PTRACE) is needed, and "
 				   "kernel.yama.ptrace_scope below 3");
-	if (pagemap >= 0)
-		search_maps(&s, maps);
-	if (!is_whole(g)) {
-		s.pagemap = -1;
-		s.budget = TEXT_MAX;
-		if (search_all(&s, maps, e))
-			return -1;
-	}
+	if (search_in_child(mem, pagemap, maps, g, e) < 0)
+		return -1;
 	if (is_whole(g))
 		return 0;
 	return error_set(e, STATUS_UNSUPPORTED, 0, operation,

@@ -247,6 +247,33 @@ static void ends_at_an_essential_call(void **state)
 	end(&s);
 }
 
+/* Address space that passes for a C library and has nothing in it; such costs next to nothing. */
+static void map_emptiness(void)
+{
+	const size_t len = 32ull << 40;
+	int fd = memfd_create("/libc.so.6", 0);
+
+	if (fd < 0 || ftruncate(fd, (off_t)len) ||
+	    mmap(NULL, len, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_NORESERVE, fd, 0) == MAP_FAILED)
+		_exit(3);
+}
+
+/* To ask of each of its pages whether it is in memory would take a minute and more. */
+static void finds_code_in_an_empty_space(void **state)
+{
+	struct subject s = start(map_emptiness);
+	struct owner_call c = get_call(&s);
+	time_t started = time(NULL);
+	struct error e;
+
+	(void)state;
+	assert_int_equal(run(&s, OWNER_THREAD_ANY, &c, &e), STATUS_OK);
+	assert_true(c.done && c.result == -ENOTTY);
+	assert_true(time(NULL) - started < 5);
+	assert_alive(&s);
+	end(&s);
+}
+
 static void refuses_other_requests(void **state)
 {
 	static const struct { unsigned int request, size; } bad[] = {
@@ -487,6 +514,7 @@ int main(void)
 		cmocka_unit_test(asks_the_kernel),
 		cmocka_unit_test(batches),
 		cmocka_unit_test(ends_at_an_essential_call),
+		cmocka_unit_test(finds_code_in_an_empty_space),
 		cmocka_unit_test(refuses_other_requests),
 		cmocka_unit_test(refuses_a_replaced_file),
 		cmocka_unit_test(heeds_seccomp),
