@@ -77,22 +77,24 @@ static void fill_queue(struct device *d, struct queue *q, const struct snap_queu
 		copy_ifname(q->ring.tap, &r->tap);
 }
 
-/* All queues, or none: a device that was closed meanwhile has gaps, or queues that are not its own. */
+/*
+ * All queues, or none: a device that was closed meanwhile has gaps, or queues that are not its own. And one
+ * that gets its owner, or gives back a worker, has for a moment queues without a worker beside others.
+ */
 static bool queues_whole(const struct snapshot_device *sd)
 {
 	if (sd->n_queues != sd->d.n_queues)
 		return false;
 	for (size_t i = 0; i < sd->n_queues; i++)
-		if (sd->queues[i].index != i || sd->queues[i].flags & SNAP_STALE)
+		if (sd->queues[i].index != i || sd->queues[i].flags & SNAP_STALE ||
+		    (sd->queues[i].worker_id == SNAP_ABSENT) != (sd->queues[0].worker_id == SNAP_ABSENT))
 			return false;
 	return true;
 }
 
 static void fill_queues(struct device *d, const struct snapshot_device *sd)
 {
-	free(d->queues);
-	d->queues = NULL;
-	d->n_queues = 0;
+	device_forget_queues(d);
 	for (size_t i = 0; i < sd->n_queues; i++)
 		fill_queue(d, ARRAY_ADD(d->queues, d->n_queues), &sd->queues[i]);
 	d->queues_known = true;

@@ -21,6 +21,15 @@ void device_forget_workers(struct device *d)
 	free(d->workers);
 	d->workers = NULL;
 	d->n_workers = 0;
+	d->workers_known = false;
+}
+
+void device_forget_queues(struct device *d)
+{
+	free(d->queues);
+	d->queues = NULL;
+	d->n_queues = 0;
+	d->queues_known = false;
 }
 
 void device_free(struct device *d)
@@ -29,7 +38,7 @@ void device_free(struct device *d)
 	free(d->tap);
 	free(d->inside.wwpn);
 	free(d->holders);
-	free(d->queues);
+	device_forget_queues(d);
 	device_forget_workers(d);
 	free(d->errors);
 }

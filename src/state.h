@@ -206,9 +206,10 @@ void state_free(struct state *s);
 void vm_free(struct vm *vm);
 void device_free(struct device *d);
 void tap_free(struct tap *t);
-/* What a worker, or all of a device's, point to; those of the device are none then. */
+/* What a worker, or all of a device's, point to; those of the device are none then, and not known. */
 void worker_free(struct worker *w);
 void device_forget_workers(struct device *d);
+void device_forget_queues(struct device *d);
 void changes_free(struct changes *c);
 
 /* NULL: there is none, or it is not known. */

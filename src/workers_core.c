@@ -64,9 +64,24 @@ bool session_look(struct session *s)
 		return false;
 	if (snapshot_can_serve(&snap, job->vm) && source_merge(&snap, job->vm, false, &ignored) == 0 &&
 	    inspect_features(job->vm, &sel, &ignored) == 0)
-		s->told = job->device->queues_known && job->device->n_queues && job->device->workers_known;
+		s->told = job->device->queues_known && job->device->n_queues &&
+			  job->device->queues[0].worker_id != UNKNOWN && job->device->workers_known;
 	snapshot_free(&snap);
 	return s->told;
+}
+
+/* Calls begin with the first queue, and what a snapshot told without telling all would be told twice. */
+static void forget_map(struct vm *vm)
+{
+	for (size_t i = 0; i < vm->n_devices; i++) {
+		struct device *d = &vm->devices[i];
+
+		device_forget_queues(d);
+		device_forget_workers(d);
+		free(d->errors);
+		d->errors = NULL;
+		d->n_errors = 0;
+	}
 }
 
 int session_read_map(struct session *s, struct error *e)
@@ -77,6 +92,7 @@ int session_read_map(struct session *s, struct error *e)
 
 	if (session_look(s))
 		return 0;
+	forget_map(s->job->vm);
 	if (inspect_vm(s->job->vm, &sel, s->job->log, e) < 0)
 		return -1;
 	if (d->queues_known && d->n_queues)

@@ -6,6 +6,7 @@ UNIT_SRCS := $(wildcard tests/unit/test_*.c)
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(BUILD)/unit/%)
 # Functions that a test has in place of the program's.
 WRAP_test_answers := vhost_run
+WRAP_test_map := snapshot_take source_merge inspect_features vhost_run
 WRAP_test_policy_plan := target_find source_take inspect_vm
 WRAP_test_put_back := vhost_run session_read_map session_thread affinity_get affinity_set
 WRAP_test_sampler := target_find inspect_vm

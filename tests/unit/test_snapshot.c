@@ -259,6 +259,30 @@ static void rest(void **state)
 	assert_int_equal(snapshot_rest(&d), 0);
 }
 
+/* Queues with a worker beside such without: it gets its owner at this moment, and neither is the truth. */
+static void workers_of_some(void **state)
+{
+	(void)state;
+	for (int with = 0; with <= 2; with++) {
+		struct vm vm = { .pid = PID };
+		bool whole = with != 1;
+
+		add_device(&vm, DEVICE_SCSI, FD_NET);
+		put_device(SNAP_SCSI, FD_NET, 2);
+		for (int i = 0; i < 2; i++) {
+			struct snap_queue q = { .r = { SNAP_REC_QUEUE, sizeof(q) }, .index = (__u32)i,
+						.worker_id = i < with ? 0 : SNAP_ABSENT,
+						.worker_tid = SNAP_ABSENT };
+
+			put(&q, sizeof(q));
+		}
+		merge(&vm);
+		assert_int_equal(vm.devices[0].queues_known, whole);
+		assert_int_equal(vm.devices[0].n_errors, !whole);
+		vm_free(&vm);
+	}
+}
+
 /* A thread counts only if it is there and is a worker by its name. */
 static void threads(void **state)
 {
@@ -418,6 +442,7 @@ int main(void)
 		cmocka_unit_test(threads),	  cmocka_unit_test(two_namespaces),
 		cmocka_unit_test(elimination),	  cmocka_unit_test(no_backends),
 		cmocka_unit_test(unclear_backend), cmocka_unit_test(zerocopy),
+		cmocka_unit_test(workers_of_some),
 	};
 
 	return cmocka_run_group_tests_name("snapshot", tests, NULL, NULL);
