@@ -82,6 +82,20 @@ int source_merge(const struct snapshot *snap, struct vm *vm, bool ignored_too, s
 	return 0;
 }
 
+/* A device that has gone or changed meanwhile has an error of its own, and nothing to be shown. */
+static int check_read(const struct vm *vm, const struct selection *sel, struct error *e)
+{
+	for (size_t i = 0; i < vm->n_devices; i++) {
+		const struct device *d = &vm->devices[i];
+
+		if (d->kind == DEVICE_VDPA || d->inside.known || !selection_has_device(sel, vm, d))
+			continue;
+		*e = d->errors[d->n_errors - 1];
+		return error_target(e, "%s", d->id);
+	}
+	return 0;
+}
+
 int source_read(enum source want, struct state *s, const struct selection *sel, bool ignored_too,
 		struct error *why, struct error *e)
 {
@@ -91,7 +105,8 @@ int source_read(enum source want, struct state *s, const struct selection *sel, 
 	if (ret < 0)
 		*e = *why;
 	if (ret > 0) {
-		if (source_merge(&snap, sel->items[0].vm, ignored_too, e) < 0)
+		if (source_merge(&snap, sel->items[0].vm, ignored_too, e) < 0 ||
+		    check_read(sel->items[0].vm, sel, e) < 0)
 			ret = -1;
 		snapshot_free(&snap);
 	}

@@ -34,7 +34,8 @@ int source_merge(const struct snapshot *snap, struct vm *vm, bool ignored_too, s
 
 /*
  * Both at once, of the one VM of @sel. 1: it is read. 0: nothing is, it is to be asked in the owner's
- * context, and @why says why if the snapshot was tried. -1 and @e: @want cannot be had, or the VM has gone.
+ * context, and @why says why if the snapshot was tried. -1 and @e: @want cannot be had, or the VM or
+ * one of the devices has gone.
  */
 int source_read(enum source want, struct state *s, const struct selection *sel, bool ignored_too,
 		struct error *why, struct error *e);

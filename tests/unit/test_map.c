@@ -113,11 +113,31 @@ static void by_calls_after_all(void **state)
 	assert_true(asked > 0);
 }
 
+/* To read what is not there any more is no success. */
+static void device_is_gone(void **state)
+{
+	struct state st = { 0 };
+	struct vm *vm = ARRAY_ADD(st.vms, st.n_vms);
+	struct device *d = ARRAY_ADD(vm->devices, vm->n_devices);
+	struct selected item = { .vm = vm, .device = d };
+	const struct selection sel = { &item, 1 };
+	struct error why = ERROR_INIT, e = ERROR_INIT;
+
+	(void)state;
+	vm->pid = getpid();
+	strcpy(d->id, "net0");
+	assert_int_equal(source_read(SOURCE_AUTO, &st, &sel, true, &why, &e), -1);
+	assert_int_equal(e.status, STATUS_FAILED);
+	assert_string_equal(e.target, "net0");
+	state_free(&st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_snapshot),
 		cmocka_unit_test(by_calls_after_all),
+		cmocka_unit_test(device_is_gone),
 	};
 
 	return cmocka_run_group_tests_name("map", tests, NULL, NULL);
