@@ -71,6 +71,28 @@ static void list_processes(struct monitor *m, bool note_new)
 	m->n_pids = n;
 }
 
+static bool is_watched(const struct monitor *m, pid_t pid)
+{
+	for (size_t i = 0; i < m->n_vms; i++)
+		if (m->vms[i].ref.pid == pid)
+			return true;
+	return false;
+}
+
+/*
+ * A VM's fork, or who handed it its files, holds what makes a VM. Only beside the VM can be seen that it
+ * is none.
+ */
+static int look_beside_known(const struct monitor *m, pid_t pid, struct state *s, struct error *e)
+{
+	_cleanup_free_ pid_t *pids = xcalloc(m->n_vms + 1, sizeof(*pids));
+
+	pids[0] = pid;
+	for (size_t i = 0; i < m->n_vms; i++)
+		pids[i + 1] = m->vms[i].ref.pid;
+	return scan_some(pids, m->n_vms + 1, s, e);
+}
+
 /* False when nothing more is to be expected of it. */
 static bool look_at_young(struct monitor *m, struct young *y, int64_t now_ns)
 {
@@ -79,6 +101,10 @@ static bool look_at_young(struct monitor *m, struct young *y, int64_t now_ns)
 	int ret;
 
 	ret = scan_vm(y->pid, &s, &e);
+	if (ret == 0 && !is_watched(m, y->pid)) {
+		state_free(&s);
+		ret = look_beside_known(m, y->pid, &s, &e);
+	}
 	if (ret == 0)
 		monitor_take_scan(m, &s, false);
 	state_free(&s);

@@ -243,12 +243,12 @@ static void add_vm(struct monitor *m, struct vm *seen)
 		monitor_told_tap(&kept->taps[i]);
 }
 
-/* A scan does not tell a VM that it could not look into from one that is none any more. */
-static bool is_none(const struct watched_vm *vm)
+/* A @scan that could not look into all does not tell which: one of those, or one that is no VM any more. */
+static bool is_none(const struct watched_vm *vm, const struct state *scan)
 {
 	struct error e = ERROR_INIT;
 	struct state s = { 0 };
-	bool none = scan_vm(vm->ref.pid, &s, &e) && e.status == STATUS_NOT_FOUND;
+	bool none = !scan->n_errors || (scan_vm(vm->ref.pid, &s, &e) && e.status == STATUS_NOT_FOUND);
 
 	state_free(&s);
 	return none;
@@ -271,7 +271,7 @@ void monitor_take_scan(struct monitor *m, struct state *s, bool whole)
 		drop_taps(m, vm, &s->vms[i]);
 	}
 	for (size_t i = m->n_vms; whole && i > 0; i--)
-		if (!m->vms[i - 1].seen && is_none(&m->vms[i - 1]))
+		if (!m->vms[i - 1].seen && is_none(&m->vms[i - 1], s))
 			monitor_remove_vm(m, i - 1, "it holds no vhost device and no tap any more");
 	tap_visit_end(&m->visit);
 }

@@ -268,6 +268,22 @@ int scan_host(struct state *s, struct error *e)
 	return failed ? error_errno(e, failed, "list /proc", NULL) : 0;
 }
 
+int scan_some(const pid_t *pids, size_t n, struct state *s, struct error *e)
+{
+	struct scan sc;
+
+	if (scan_start(&sc, s, e))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%d", (int)pids[i]);
+		look_at_listed(&sc, name, pids[i]);
+	}
+	scan_finish(&sc);
+	return 0;
+}
+
 static int not_found(struct error *e, pid_t pid, enum looked looked)
 {
 	switch (looked) {

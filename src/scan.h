@@ -20,6 +20,9 @@
  */
 int scan_host(struct state *s, struct error *e);
 
+/* The same of these processes alone. What one of them shares with one that is not among them is not seen. */
+int scan_some(const pid_t *pids, size_t n, struct state *s, struct error *e);
+
 /*
  * Add the VM that process @pid is; here a tap is enough. STATUS_NOT_FOUND when there is no
  * such process or it holds neither device nor tap, STATUS_DENIED when it may not be read,

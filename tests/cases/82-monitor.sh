@@ -125,6 +125,26 @@ test_a_burst_is_said_and_made_good() {
 	told "$(changed mtu 1500 1234)"
 }
 
+# As libvirt, or a fork of the VM, holds what is the VM's.
+test_who_holds_a_file_of_a_VM_is_none() {
+	local fd holder
+	vm vm8 --net 1 --tap tap8
+	start_monitor
+	told ".event == \"vm_added\" and .pid == $pid"
+	fd=$("$VHOSTCTL" list | jq ".vms[] | select(.pid == $pid) | .devices[0].fd")
+	python3 -c '
+import ctypes, os, sys, time
+fd = ctypes.CDLL(None).syscall(438, os.pidfd_open(int(sys.argv[1])), int(sys.argv[2]), 0)
+print(os.readlink(f"/proc/self/fd/{fd}"), flush=True)
+time.sleep(100)' "$pid" "$fd" >"$t_dir/held" &
+	holder=$!
+	at_exit kill "$holder"
+	wait_for 10 grep -q vhost-net "$t_dir/held"
+	sleep 5
+	expect_eq "events of the holder" "$(n_events ".pid == $holder")" 0
+	expect_eq "events of the VM" "$(n_events ".pid == $pid")" 1
+}
+
 test_a_closed_pipe_ends_it_quietly() {
 	vm vm5 --net 1 --tap tap7
 	run bash -c '"$0" monitor | head -n 1; echo "${PIPESTATUS[0]}" >&2' "$VHOSTCTL"
