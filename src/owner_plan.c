@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "aside.h"
 #include "freezer.h"
 #include "owner_code.h"
 #include "owner_thread.h"
@@ -41,7 +42,7 @@ int owner_plan_read(int proc_fd, struct owner_plan *plan, struct error *e)
 	const char *line;
 	size_t pos = 0, len;
 
-	if (proc_read(proc_fd, "maps", MAPS_MAX, &maps) < 0)
+	if (aside_read(proc_fd, "maps", MAPS_MAX, &maps) < 0)
 		return error_errno(e, errno, operation, "its memory map cannot be read");
 	while ((line = proc_next_line(maps.data, maps.len, &pos, &len))) {
 		struct proc_map m;

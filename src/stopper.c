@@ -8,14 +8,6 @@
 
 #include "util.h"
 
-int64_t clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
-}
-
 /* Blocked, an ignored signal would be kept, too. */
 static bool is_ignored(int signo)
 {

@@ -18,8 +18,6 @@ struct stopper {
 
 #define STOPPER_INIT { .fd = -1 }	/* holds nothing: stopper_end() is for it, too */
 
-int64_t clock_ns(void);		/* CLOCK_MONOTONIC */
-
 /*
  * For a command that runs until it is told to end: from here to stopper_end() SIGINT, SIGTERM,
  * SIGHUP and SIGQUIT wait. One that the caller ignores (nohup) stays ignored. -1 and @e when there

@@ -67,6 +67,7 @@ char *xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0
 void allow_descriptors(void);
 
 /* All of it, whatever signals come. */
+int64_t clock_ns(void);		/* CLOCK_MONOTONIC */
 void sleep_ms(long ms);
 
 /* Append a zeroed element and return a pointer to it; valid until the next append. */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "aside.h"
 #include "cmdline.h"
 #include "procdir.h"
 #include "procfs.h"
@@ -34,7 +35,7 @@ void vm_files_free(struct vm_files *files)
 
 int vm_read_cmdline(int pid_fd, struct proc_text *text)
 {
-	return proc_read(pid_fd, "cmdline", MOST_CMDLINE, text);
+	return aside_read(pid_fd, "cmdline", MOST_CMDLINE, text);
 }
 
 static void add_device(struct vm *vm, const struct vm_file *file, char *path)
@@ -132,11 +133,25 @@ static void add_macvtap(struct vm *vm, const struct vm_files *files, size_t i, s
 	*ARRAY_ADD(t->fds, t->n_fds) = file->fd;
 }
 
+/* Not what a process that ends, or is not ours to read, leaves unknown. */
+static void note_unread(struct vm *vm, const char *operation)
+{
+	const struct error *last = vm->n_errors ? &vm->errors[vm->n_errors - 1] : NULL;
+
+	if (errno == ENOENT || errno == ESRCH || errno == EACCES || errno == EPERM)
+		return;
+	/* Once is enough for all of its files. */
+	if (last && last->errnum == errno && !strcmp(last->operation, operation))
+		return;
+	error_errno(ARRAY_ADD(vm->errors, vm->n_errors), errno, operation,
+		    errno == ETIMEDOUT ? "the process keeps locked what this takes" : NULL);
+}
+
 /*
  * An O_PATH fd has the same device number but is no open device. 0: not to be counted, as one
  * that was closed meanwhile; -1 and errno when it could not be read.
  */
-static int read_fdinfo(int pid_fd, const struct vm_file *file, char **ifname)
+static int read_fdinfo(int pid_fd, const struct vm_file *file, struct vm *vm, char **ifname)
 {
 	_cleanup_proc_text_ struct proc_text text = { 0 };
 	char path[32];
@@ -144,8 +159,12 @@ static int read_fdinfo(int pid_fd, const struct vm_file *file, char **ifname)
 
 	*ifname = NULL;
 	snprintf(path, sizeof(path), "fdinfo/%d", file->fd);
-	if (proc_read(pid_fd, path, 1 << 16, &text))
-		return proc_is_shortage(errno) ? -1 : 0;
+	if (aside_read(pid_fd, path, 1 << 16, &text)) {
+		if (proc_is_shortage(errno))
+			return -1;
+		note_unread(vm, "look at a file of its");
+		return 0;
+	}
 	flags = proc_field_number(text.data, text.len, "flags", 8);
 	if (flags == UNKNOWN || (flags & O_PATH))
 		return 0;
@@ -161,7 +180,7 @@ static int read_files(int pid_fd, int fd_dir, const struct vm_files *files, stru
 	for (size_t i = 0; i < files->n; i++) {
 		const struct vm_file *file = &files->items[i];
 		_cleanup_free_ char *ifname = NULL;
-		int counts = read_fdinfo(pid_fd, file, &ifname);
+		int counts = read_fdinfo(pid_fd, file, vm, &ifname);
 		char name[16], *path;
 
 		if (counts < 0)
@@ -196,8 +215,12 @@ static int read_identity(int pid_fd, struct vm *vm)
 	vm->netns = netns ? proc_parse_ns(netns) : UNKNOWN;
 	if (!proc_read(pid_fd, "cgroup", 1 << 16, &cgroup))
 		vm->cgroup = proc_parse_cgroup(cgroup.data, cgroup.len);
-	if (vm_read_cmdline(pid_fd, &cmdline))
-		return proc_is_shortage(errno) ? -1 : 0;
+	if (vm_read_cmdline(pid_fd, &cmdline)) {
+		if (proc_is_shortage(errno))
+			return -1;
+		note_unread(vm, "read command line");
+		return 0;
+	}
 	vmname_parse(cmdline.data, cmdline.len, &vm->name, &vm->uuid);
 	if (cmdline.truncated)
 		error_set(ARRAY_ADD(vm->errors, vm->n_errors), STATUS_FAILED, 0, "read command line",

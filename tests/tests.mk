@@ -173,7 +173,7 @@ check-kill-native: fixtures $(BUILD)/tests/poke ## the kill test of the owner co
 .PHONY: killpoints check-kill check-kill-native
 check check-lab check-matrix: CHECK_NEEDS += killpoints
 
-POKE_OBJS := $(filter $(BUILD)/owner%.o,$(LIB_OBJS)) $(patsubst %,$(BUILD)/%.o,error freezer procfs seccomp util)
+POKE_OBJS := $(filter $(BUILD)/owner%.o,$(LIB_OBJS)) $(patsubst %,$(BUILD)/%.o,aside error freezer pass procfs seccomp util)
 $(BUILD)/tests/poke: tests/kill/poke.c $(POKE_OBJS) $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say)

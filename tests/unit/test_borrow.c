@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A file that the VM's own file system does not let go of must not hold us. */
+/* A file that the VM's own file system does not let go of must not hold us, nor a lock that it holds for it. */
 #include "unit.h"
 
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "aside.h"
 #include "borrow.h"
 #include "util.h"
 
@@ -21,12 +24,13 @@
 struct vm_of_test {
 	pid_t server, holder;
 	int fd;			/* of the holder */
+	pid_t locked;		/* cmdline waits for its mmap_lock */
 };
 
 static struct fuse_attr attr_of(uint64_t node)
 {
 	return (struct fuse_attr){ .ino = node, .nlink = 1, .blksize = 4096,
-				   .mode = node == 1 ? S_IFDIR | 0755 : S_IFREG | 0444 };
+				   .mode = node == 1 ? S_IFDIR | 0755 : S_IFREG | 0444, .size = 4096 };
 }
 
 static void answer(int fuse, const struct fuse_in_header *in, int error, const void *body, size_t size)
@@ -41,7 +45,7 @@ static void answer(int fuse, const struct fuse_in_header *in, int error, const v
 		_exit(1);
 }
 
-/* Answers what it takes to open a file; not what it is like, and not when it is closed. */
+/* Answers what it takes to open a file; not what it is like nor what is in it, and not when it is closed. */
 static void serve(int fuse)
 {
 	static char buf[1 << 17];
@@ -61,18 +65,43 @@ static void serve(int fuse)
 			answer(fuse, in, 0, &opened, sizeof(opened));
 		else if (in->opcode == FUSE_GETATTR && in->nodeid == 1)
 			answer(fuse, in, 0, &root, sizeof(root));
-		else if (in->opcode != FUSE_GETATTR && in->opcode != FUSE_FLUSH && in->opcode != FUSE_FORGET &&
-			 in->opcode != FUSE_BATCH_FORGET)
+		else if (in->opcode != FUSE_GETATTR && in->opcode != FUSE_FLUSH && in->opcode != FUSE_READ &&
+			 in->opcode != FUSE_FORGET && in->opcode != FUSE_BATCH_FORGET)
 			answer(fuse, in, ENOSYS, "", 0);
 	}
 	_exit(0);
 }
 
-/* The holder tells its pid and the file's number, or -1. */
+static void *fault(void *page)
+{
+	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	char c;
+
+	return pread(mem, &c, 1, (off_t)(uintptr_t)page) == 1 ? page : NULL;
+}
+
+/* One thread reads with the lock held, another wants to write: who comes then to read waits for both. */
+static void keep_locked(int fd)
+{
+	void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	pthread_t reader;
+
+	pthread_create(&reader, NULL, fault, page);
+	sleep_ms(300);
+	mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pause();
+	_exit(0);
+}
+
+/* The holder tells its pid and the file's number, or -1; and the pid of a second one. */
 static void hold(int to)
 {
-	int said[2] = { getpid(), open("/mnt/file", O_RDONLY | O_CLOEXEC) };
+	int said[3] = { getpid(), open("/mnt/file", O_RDONLY | O_CLOEXEC), 0 };
 
+	said[2] = fork();
+	if (said[2] == 0)
+		keep_locked(said[1]);
+	sleep_ms(600);
 	if (write(to, said, sizeof(said)) == sizeof(said))
 		pause();
 	_exit(0);
@@ -99,7 +128,7 @@ static void run_server(int to)
 static int setup(void **state)
 {
 	static struct vm_of_test vm;
-	int pair[2], said[2] = { 0, -1 };
+	int pair[2], said[3] = { 0, -1, 0 };
 
 	if (pipe2(pair, O_CLOEXEC))
 		return -1;
@@ -112,6 +141,7 @@ static int setup(void **state)
 	close(pair[0]);
 	vm.holder = said[0];
 	vm.fd = said[1];
+	vm.locked = said[2];
 	if (vm.fd < 0) {
 		kill(vm.server, SIGKILL);
 		waitpid(vm.server, NULL, 0);
@@ -132,6 +162,8 @@ static int teardown(void **state)
 	}
 	if (vm->holder)
 		kill(vm->holder, SIGKILL);
+	if (vm->locked)
+		kill(vm->locked, SIGKILL);
 	return 0;
 }
 
@@ -169,6 +201,63 @@ static void test_a_file_that_cannot_be_closed(void **state)
 	alarm(0);
 }
 
+static int read_cmdline(pid_t pid)
+{
+	_cleanup_proc_text_ struct proc_text text = { 0 };
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return aside_read(fd, "cmdline", 4096, &text) ? errno : 0;
+}
+
+static void test_a_lock_that_is_kept(void **state)
+{
+	const struct vm_of_test *vm = *state;
+	int64_t started = clock_ns();
+
+	if (vm->fd < 0)
+		skip();
+	alarm(PATIENCE_SECS);
+	assert_int_equal(read_cmdline(vm->locked), ETIMEDOUT);
+	assert_true(clock_ns() - started > 1000000000);
+	started = clock_ns();
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(read_cmdline(vm->locked), ETIMEDOUT);
+	assert_true(clock_ns() - started < 1000000000);
+	assert_int_equal(read_cmdline(getpid()), 0);
+	assert_int_equal(read_cmdline(vm->holder), 0);
+	aside_end();
+	alarm(0);
+}
+
+static void test_what_is_read_aside(void **state)
+{
+	_cleanup_proc_text_ struct proc_text own = { 0 }, aside = { 0 };
+	_cleanup_close_ int fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int next = dup(fd);
+
+	(void)state;
+	close(next);
+	/* Many messages long, of which nothing changes meanwhile. */
+	assert_int_equal(proc_read(fd, "mountinfo", 1 << 20, &own), 0);
+	assert_int_equal(aside_read(fd, "mountinfo", 1 << 20, &aside), 0);
+	assert_int_equal(aside.len, own.len);
+	assert_memory_equal(aside.data, own.data, own.len + 1);
+	assert_false(aside.truncated);
+	free(STEAL_PTR(aside.data));
+	assert_int_equal(aside_read(fd, "mountinfo", 10, &aside), 0);
+	assert_int_equal(aside.len, 10);
+	assert_true(aside.truncated);
+	assert_int_equal(aside_read(fd, "nosuchfile", 10, &(struct proc_text){ 0 }), -1);
+	assert_int_equal(errno, ENOENT);
+	aside_end();
+	aside_end();
+	assert_int_equal(dup(fd), next);
+	close(next);
+}
+
 /* A device comes as a descriptor of ours, and all others that it took are closed. */
 static void test_a_device(void **state)
 {
@@ -203,6 +292,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_device),
+		cmocka_unit_test(test_what_is_read_aside),
+		cmocka_unit_test(test_a_lock_that_is_kept),
 		cmocka_unit_test(test_a_file_that_cannot_be_closed),
 	};
 

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "aside.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pass.h"
+#include "util.h"
+
+#define LATE_MS 2000		/* a read takes microseconds; but the machine may be busy */
+#define REMEMBER_MS 10000
+#define MOST_LEFT 16		/* children left behind at one time, and processes that they were left behind for */
+#define CHUNK 32768u		/* bytes of an answer in a message */
+
+struct request {
+	char path[32];
+	size_t max;
+};
+
+struct answer {
+	int errnum;
+	bool truncated;
+	size_t len;		/* of the text, which follows in messages of CHUNK bytes */
+};
+
+static struct {
+	int to;			/* the child's socket */
+	pid_t child;		/* 0: none */
+	pid_t left[MOST_LEFT];	/* children that did not answer, until they have ended; else 0 */
+	struct {
+		ino_t ino;	/* of its directory in /proc, which no two processes have at one time */
+		int64_t until_ms;
+	} late[MOST_LEFT];
+	size_t next_late;
+} aside;
+
+/* ---- the child ---- */
+
+static void answer(int sock, const struct request *r, int pid_fd)
+{
+	struct proc_text text = { 0 };
+	struct answer a = { 0 };
+
+	if (proc_read(pid_fd, r->path, r->max, &text) < 0)
+		a.errnum = errno;
+	a.len = text.len;
+	a.truncated = text.truncated;
+	if (send(sock, &a, sizeof(a), MSG_NOSIGNAL) < 0)
+		_exit(0);
+	for (size_t at = 0; at < text.len; at += CHUNK)
+		if (send(sock, text.data + at, text.len - at < CHUNK ? text.len - at : CHUNK, MSG_NOSIGNAL) < 0)
+			_exit(0);
+	free(text.data);
+}
+
+/* With no file of ours but the socket: one who waits for ever must not keep a pipe or a lock for us. */
+static void serve(int sock)
+{
+	struct request r;
+	int pid_fd;
+
+	if (dup2(sock, 0) < 0 || close_range(1, UINT_MAX, 0))
+		_exit(0);
+	while (recv(0, &r, sizeof(r), 0) == sizeof(r) && receive_files(0, &pid_fd, 1) == 0) {
+		answer(0, &r, pid_fd);
+		close(pid_fd);
+	}
+	_exit(0);
+}
+
+/* ---- the parent ---- */
+
+static int64_t now_ms(void)
+{
+	return clock_ns() / 1000000;
+}
+
+static size_t count_left(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < MOST_LEFT; i++) {
+		if (aside.left[i] && waitpid(aside.left[i], NULL, WNOHANG) != 0)
+			aside.left[i] = 0;
+		n += aside.left[i] != 0;
+	}
+	return n;
+}
+
+static int start(void)
+{
+	int pair[2], errnum;
+
+	if (aside.child)
+		return 0;
+	if (count_left() == MOST_LEFT) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
+	if (pass_pair(pair))
+		return -1;
+	aside.child = fork();
+	errnum = errno;
+	if (aside.child == 0)
+		serve(pair[1]);
+	close(pair[1]);
+	if (aside.child < 0) {
+		close(pair[0]);
+		aside.child = 0;
+		errno = errnum;
+		return -1;
+	}
+	aside.to = pair[0];
+	return 0;
+}
+
+void aside_end(void)
+{
+	if (!aside.child)
+		return;
+	close(aside.to);
+	while (waitpid(aside.child, NULL, 0) < 0 && errno == EINTR)
+		;
+	aside.child = 0;
+}
+
+/* It ends when the process lets go, or ends. */
+static void leave(ino_t ino)
+{
+	size_t i = 0;
+
+	close(aside.to);
+	kill(aside.child, SIGKILL);
+	while (aside.left[i])
+		i++;
+	aside.left[i] = aside.child;
+	aside.child = 0;
+	aside.late[aside.next_late].ino = ino;
+	aside.late[aside.next_late].until_ms = now_ms() + REMEMBER_MS;
+	aside.next_late = (aside.next_late + 1) % MOST_LEFT;
+}
+
+static bool was_late(ino_t ino)
+{
+	for (size_t i = 0; i < MOST_LEFT; i++)
+		if (aside.late[i].ino == ino && aside.late[i].until_ms > now_ms())
+			return true;
+	return false;
+}
+
+/* One message of the child's. 0; or -1 and errno: ETIMEDOUT, or EPIPE when it has been ended. */
+static int receive(void *to, size_t len, int64_t until_ms)
+{
+	struct pollfd p = { .fd = aside.to, .events = POLLIN };
+	ssize_t got;
+	int n;
+
+	do {
+		int64_t left = until_ms - now_ms();
+
+		n = poll(&p, 1, left > 0 ? (int)left : 0);
+	} while (n < 0 && errno == EINTR);
+	if (n <= 0) {
+		errno = n ? errno : ETIMEDOUT;
+		return -1;
+	}
+	got = recv(aside.to, to, len, 0);
+	if (got == (ssize_t)len)
+		return 0;
+	errno = got < 0 ? errno : EPIPE;
+	return -1;
+}
+
+static int ask(int pid_fd, const struct request *r, struct proc_text *text)
+{
+	int64_t until_ms = now_ms() + LATE_MS;
+	_cleanup_free_ char *data = NULL;
+	struct answer a;
+
+	if (send(aside.to, r, sizeof(*r), MSG_NOSIGNAL) < 0 || pass_files(aside.to, 0, &pid_fd, 1) < 0 ||
+	    receive(&a, sizeof(a), until_ms) < 0)
+		return -1;
+	data = xcalloc(a.len + 1, 1);
+	for (size_t at = 0; at < a.len; at += CHUNK)
+		if (receive(data + at, a.len - at < CHUNK ? a.len - at : CHUNK, until_ms) < 0)
+			return -1;
+	if (!a.errnum)
+		*text = (struct proc_text){ STEAL_PTR(data), a.len, a.truncated };
+	return a.errnum;
+}
+
+int aside_read(int pid_fd, const char *path, size_t max, struct proc_text *text)
+{
+	struct request r = { .max = max };
+	struct stat st;
+	int ret;
+
+	*text = (struct proc_text){ 0 };
+	snprintf(r.path, sizeof(r.path), "%s", path);
+	if (fstat(pid_fd, &st) || start() < 0)
+		return -1;
+	if (was_late(st.st_ino)) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
+	ret = ask(pid_fd, &r, text);
+	if (ret < 0) {
+		int errnum = errno;
+
+		leave(errnum == ETIMEDOUT ? st.st_ino : 0);
+		errno = errnum;
+		return -1;
+	}
+	errno = ret;
+	return ret ? -1 : 0;
+}
