@@ -221,3 +221,11 @@ int aside_read(int pid_fd, const char *path, size_t max, struct proc_text *text)
 	errno = ret;
 	return ret ? -1 : 0;
 }
+
+bool aside_answers(int pid_fd)
+{
+	_cleanup_proc_text_ struct proc_text text = { 0 };
+
+	/* The cheapest that takes that lock. */
+	return !aside_read(pid_fd, "auxv", 4096, &text) || errno != ETIMEDOUT;
+}

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "aside.h"
 #include "pass.h"
 #include "util.h"
 
@@ -140,6 +141,8 @@ int borrow_file(const struct vm_ref *ref, int fd, const struct device_numbers *n
 				 "process %d has put files in place of its devices that do not let "
 				 "themselves be closed; is the server of their file system alive?",
 				 (int)ref->pid);
+	if (!aside_answers(ref->proc_fd))
+		return error_errno(e, ETIMEDOUT, operation, "the process keeps locked what this takes");
 	if (pass_pair(pair))
 		return error_errno(e, errno, operation, NULL);
 	from = pair[0];

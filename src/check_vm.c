@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "aside.h"
 #include "check_list.h"
 #include "freezer.h"
 #include "procfs.h"
@@ -93,9 +94,14 @@ static void check_frozen(int proc_fd, struct check_list *list)
 
 static void check_may_trace(const struct vm_ref *ref, struct check_list *list)
 {
-	_cleanup_close_ int mem = openat(ref->proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int mem = -1;
 
+	if (!aside_answers(ref->proc_fd)) {
+		check_add(list, "may_trace", CHECK_UNKNOWN, "the process keeps locked what this takes");
+		return;
+	}
 	/* The same right as tracing: PTRACE_MODE_ATTACH. Opening it touches nothing. */
+	mem = openat(ref->proc_fd, "mem", O_RDONLY | O_CLOEXEC);
 	if (mem >= 0)
 		check_add(list, "may_trace", CHECK_OK, "yes");
 	else

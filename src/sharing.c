@@ -68,7 +68,8 @@ static struct held *collect(const struct state *s, size_t *n)
 
 	*n = 0;
 	for (size_t v = 0; v < s->n_vms; v++)
-		for (size_t d = 0; d < s->vms[v].n_devices; d++)
+		/* To compare files takes what a locked one keeps. */
+		for (size_t d = 0; d < s->vms[v].n_devices && !s->vms[v].locked; d++)
 			*ARRAY_ADD(all, *n) = (struct held){
 				v, d, s->vms[v].devices[d].kind, s->vms[v].pid,
 				s->vms[v].devices[d].fd,

@@ -160,6 +160,7 @@ struct vm {
 	size_t n_taps;
 	int *idle_tuns;			/* fds of tun files without an interface: disabled queues */
 	size_t n_idle_tuns;
+	bool locked;			/* it does not let itself be looked into (aside_answers()) */
 	struct worker *threads;		/* every vhost worker of the VM, whichever device it serves */
 	size_t n_threads;
 	struct error *errors;

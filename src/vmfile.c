@@ -248,6 +248,9 @@ int vm_read(int fd_dir, const struct vm_files *files, struct vm *vm)
 	memcpy(vm->comm, st.comm, sizeof(vm->comm));
 	if (read_files(pid_fd, fd_dir, files, vm) || read_identity(pid_fd, vm))
 		return -1;
+	vm->locked = !aside_answers(pid_fd);
+	if (vm->locked)
+		note_unread(vm, "look into it");
 	return vm->n_devices ? threads_read_tasks(pid_fd, vm) : 0;
 }
 

@@ -44,6 +44,8 @@ static const struct mode modes[] = {
 	{ "uffd", "reads and writes of its stack wait for it (userfaultfd)", run_uffd },
 	{ "namespaces", "it is in user, pid, mount and network namespaces of its own", run_namespaces },
 	{ "fuse", "its code is in a file that it serves itself, and it does not", run_fuse },
+	{ "locked", "it reads such a file with the lock of its memory held, and wants that lock", run_locked },
+	{ "stuck", "it becomes another program, with such a file to be closed", run_stuck },
 };
 
 char **saved_argv;

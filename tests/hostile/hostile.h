@@ -36,6 +36,6 @@ void run_exit(void), run_reuse(void), run_exec(void), run_fork(void), run_vfork(
 /* hostile_mem.c */
 void run_names(void), run_cmdline(void), run_rewrite(void), run_unmap(void), run_flip(void), run_uffd(void);
 /* hostile_fuse.c */
-void run_fuse(void);
+void run_fuse(void), run_locked(void), run_stuck(void);
 
 #endif

@@ -118,9 +118,18 @@ test_unmap() { against unmap; }
 test_flip() { against flip "$rounds"; }
 test_uffd() { against uffd; }
 test_namespaces() { against namespaces; }
+need_fuse() { modprobe -q fuse || [ -e /dev/fuse ] || skip "this lab has no fuse"; }
 test_fuse() {
-	modprobe -q fuse || [ -e /dev/fuse ] || skip "this lab has no fuse"
+	need_fuse
 	against fuse
+}
+test_locked() {
+	need_fuse
+	against locked
+}
+test_stuck() {
+	need_fuse
+	against stuck
 }
 
 # A VM that takes the good one's name, or its pid for a name, stands in the way of the name only.

@@ -17,6 +17,7 @@
 #define FILE_SIZE (1 << 20)
 
 static int fuse;
+static bool lets_close = true;
 
 static void answer_error(const struct fuse_in_header *in, int error, const void *body, size_t size)
 {
@@ -69,6 +70,10 @@ static void serve_one(const struct fuse_in_header *in)
 		answer(in, &out, sizeof(out));
 		break;
 	}
+	case FUSE_FLUSH:
+		if (lets_close)
+			answer_error(in, ENOSYS, "", 0);
+		break;
 	case FUSE_READ:		/* this is what never gets one */
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
@@ -92,7 +97,8 @@ static void serve(void)
 	}
 }
 
-void run_fuse(void)
+/* A file of it, for reading. */
+static int open_served(void)
 {
 	char options[64];
 	int fd;
@@ -106,12 +112,77 @@ void run_fuse(void)
 	start_thread(serve);
 	fd = open("/mnt/libc.so.6", O_RDONLY | O_CLOEXEC);
 	need(fd, "/mnt/libc.so.6");
-	if (mmap(NULL, FILE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+	return fd;
+}
+
+static void *map(int fd, int prot)
+{
+	void *at = mmap(NULL, FILE_SIZE, prot, MAP_PRIVATE, fd, 0);
+
+	if (at == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
+	return at;
+}
+
+void run_fuse(void)
+{
+	int fd = open_served();
+
+	map(fd, PROT_READ | PROT_EXEC);
 	/* A file that is still open asks us when it is closed, and who ends cannot answer. */
 	close(fd);
 	vhost_open();
 	start_thread(rest);
 	ready(getpid());
+	rest();
+}
+
+static void *page;
+
+/* Through mem, the fault does not let go of the lock before it waits. */
+static void read_page(void)
+{
+	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	char c;
+
+	need(pread(mem, &c, 1, (off_t)(uintptr_t)page), "read its own memory");
+}
+
+/* Who comes after one that waits to write has to wait for both. */
+static void want_lock(void)
+{
+	mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+void run_locked(void)
+{
+	int fd = open_served();
+
+	page = map(fd, PROT_READ);
+	close(fd);
+	vhost_open();
+	start_thread(rest);
+	start_thread(read_page);
+	nap_us(200000);
+	/* Before: what follows may wait for the lock itself. */
+	ready(getpid());
+	want_lock();
+	rest();
+}
+
+/* The server is another process, for execve() ends all other threads. */
+void run_stuck(void)
+{
+	static char name[] = "true";
+	static char *const argv[] = { name, NULL };
+
+	lets_close = false;
+	open_served();
+	if (fork() == 0) {
+		vhost_open();
+		ready(getpid());
+		execv("/bin/true", argv);
+		die("exec: %s", strerror(errno));
+	}
 	rest();
 }
