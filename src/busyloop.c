@@ -108,7 +108,7 @@ static int find_queues(struct vm *vm, const struct selection *sel, bool dry_run,
 	return 0;
 }
 
-/* Before, set, after: next to each other in one stop. */
+/* Before, set, after: next to each other, in one stop if they are no more than it carries. */
 static void add_triple(struct vhost_ops *ops, const struct device *d, unsigned int index, uint32_t usecs)
 {
 	vhost_add(ops, d, VHOST_BUSYLOOP_GET, index, 0);

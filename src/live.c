@@ -30,7 +30,7 @@ void live_start(struct live *l, FILE *f)
 {
 	*l = (struct live){ .f = f };
 	/* Stopped, it would leave the shell on this screen and without a cursor. */
-	signal(SIGTSTP, SIG_IGN);
+	l->tstp = signal(SIGTSTP, SIG_IGN);
 	fputs(ENTER, f);
 	live_measure(l);
 }
@@ -52,5 +52,5 @@ void live_end(struct live *l)
 {
 	fputs(LEAVE, l->f);
 	fflush(l->f);
-	signal(SIGTSTP, SIG_DFL);
+	signal(SIGTSTP, l->tstp);
 }

@@ -8,6 +8,7 @@
 struct live {
 	FILE *f;
 	int width, height;
+	void (*tstp)(int);	/* what SIGTSTP did before */
 };
 
 void live_start(struct live *l, FILE *f);
