@@ -16,7 +16,7 @@
 
 #define LATE_MS 2000		/* a read takes microseconds; but the machine may be busy */
 #define REMEMBER_MS 10000
-#define MOST_LEFT 16		/* children left behind at one time, and processes that they were left behind for */
+#define MOST_LEFT 16		/* children left behind at one time, and processes that they wait for */
 #define CHUNK 32768u		/* bytes of an answer in a message */
 
 struct request {
@@ -178,6 +178,7 @@ static int receive(void *to, size_t len, int64_t until_ms)
 	return -1;
 }
 
+/* 0; the errno of the read; or -1 and errno when there was no answer. */
 static int ask(int pid_fd, const struct request *r, struct proc_text *text)
 {
 	int64_t until_ms = now_ms() + LATE_MS;
@@ -196,6 +197,18 @@ static int ask(int pid_fd, const struct request *r, struct proc_text *text)
 	return a.errnum;
 }
 
+/* The same; a child that gave none is not asked again. */
+static int ask_child(int pid_fd, const struct request *r, ino_t ino, struct proc_text *text)
+{
+	int ret = start() < 0 ? -1 : ask(pid_fd, r, text);
+	int errnum = ret < 0 ? errno : ret;
+
+	if (ret < 0 && aside.child)
+		leave(errnum == ETIMEDOUT ? ino : 0);
+	errno = errnum;
+	return ret;
+}
+
 int aside_read(int pid_fd, const char *path, size_t max, struct proc_text *text)
 {
 	struct request r = { .max = max };
@@ -204,21 +217,16 @@ int aside_read(int pid_fd, const char *path, size_t max, struct proc_text *text)
 
 	*text = (struct proc_text){ 0 };
 	snprintf(r.path, sizeof(r.path), "%s", path);
-	if (fstat(pid_fd, &st) || start() < 0)
+	if (fstat(pid_fd, &st))
 		return -1;
 	if (was_late(st.st_ino)) {
 		errno = ETIMEDOUT;
 		return -1;
 	}
-	ret = ask(pid_fd, &r, text);
-	if (ret < 0) {
-		int errnum = errno;
-
-		leave(errnum == ETIMEDOUT ? st.st_ino : 0);
-		errno = errnum;
-		return -1;
-	}
-	errno = ret;
+	ret = ask_child(pid_fd, &r, st.st_ino, text);
+	/* A child that was ended, such as for want of memory, says nothing of the process. */
+	if (ret < 0 && errno != ETIMEDOUT)
+		ret = ask_child(pid_fd, &r, st.st_ino, text);
 	return ret ? -1 : 0;
 }
 

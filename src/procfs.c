@@ -11,7 +11,7 @@
 
 bool proc_is_shortage(int errnum)
 {
-	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
+	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM || errnum == EAGAIN;
 }
 
 int proc_read(int dirfd, const char *path, size_t max, struct proc_text *text)

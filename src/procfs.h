@@ -29,7 +29,7 @@ struct proc_text {
 /* Read @path below @dirfd, at most @max bytes. -1 and errno on failure. Free data with free(). */
 int proc_read(int dirfd, const char *path, size_t max, struct proc_text *text);
 
-/* An errno that says nothing of the process: we, or the system, are out of descriptors or memory. */
+/* An errno that says nothing of the process: this system is out of descriptors, memory or processes. */
 bool proc_is_shortage(int errnum);
 
 /* What a symbolic link below @dirfd says, as an allocated string; NULL and errno on failure. */

@@ -88,7 +88,8 @@ static int check_read(const struct vm *vm, const struct selection *sel, struct e
 	for (size_t i = 0; i < vm->n_devices; i++) {
 		const struct device *d = &vm->devices[i];
 
-		if (d->kind == DEVICE_VDPA || d->inside.known || !d->n_errors || !selection_has_device(sel, vm, d))
+		if (d->kind == DEVICE_VDPA || d->inside.known || !d->n_errors ||
+		    !selection_has_device(sel, vm, d))
 			continue;
 		*e = d->errors[d->n_errors - 1];
 		return error_target(e, "%s", d->id);

@@ -42,7 +42,10 @@ bool stopper_sleep(struct stopper *s, int64_t ms);
 /* Has one come? */
 bool stopper_came(struct stopper *s);
 
-/* Until @fd can be written to: true; or a signal of stopper_start()'s comes while it cannot, another than s->got. */
+/*
+ * Until @fd can be written to: true; or a signal of stopper_start()'s comes while it cannot, another
+ * than s->got.
+ */
 bool stopper_until_writable(struct stopper *s, int fd);
 
 /* "SIGINT" for SIGINT. */

@@ -89,10 +89,12 @@ static const struct call {
 	{ __NR_getsockname, "getsockname", PLAIN, E(ENOBUFS) },
 	{ __NR_getsockopt, "getsockopt", PLAIN, E(ENOPROTOOPT) },
 	{ __NR_setsockopt, "setsockopt", PLAIN, E(ENOPROTOOPT, ENOMEM) },
-	{ __NR_sendto, "sendto", PLAIN, E(ENOBUFS, ECONNREFUSED) },
+	{ __NR_sendto, "sendto", PLAIN, E(ENOBUFS, ECONNREFUSED, EPIPE) },
 	{ __NR_sendmsg, "sendmsg", PLAIN, E(ENOBUFS, EPIPE) },
 	{ __NR_recvfrom, "recvfrom", PLAIN, E(ENOBUFS, EINTR, EAGAIN) },
 	{ __NR_recvmsg, "recvmsg", PLAIN, E(ENOBUFS, EINTR, EAGAIN) },
+	{ __NR_dup2, "dup2", PLAIN, E(EMFILE, EBUSY) },
+	{ __NR_close_range, "close_range", PLAIN, E(EMFILE, EINVAL) },
 	{ __NR_bpf, "bpf", REQUEST1, E(EPERM, ENOMEM, EINVAL) },
 	/* These do not fail, or never return. */
 	{ __NR_exit_group, "exit_group", PLAIN, NULL },
