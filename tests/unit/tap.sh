@@ -42,6 +42,16 @@ need_netns() {
 	done_testing
 }
 
+# until_ TEST...: within 20 seconds
+until_() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		"$@" && return
+		sleep 0.1
+	done
+	return 1
+}
+
 done_testing() {
 	echo "1..$TAP_COUNT"
 	exit "$TAP_FAILED"

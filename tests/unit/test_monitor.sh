@@ -15,15 +15,6 @@ in_ns() { ip netns exec "$ns" "$@"; }
 for i in 0 1 2 3 4 5 6 7 8 9; do
 	in_ns tests/fixture/tap-vm.py --name "m$i" --tap "mon$i" <"$tmp/stdin" >"$tmp/ready$i" &
 done
-# until TEST...: within 20 seconds
-until_() {
-	local i
-	for ((i = 0; i < 200; i++)); do
-		"$@" && return
-		sleep 0.1
-	done
-	return 1
-}
 all_ready() { [ "$(cat "$tmp"/ready* | wc -l)" -ge 10 ]; }
 until_ all_ready
 count() { grep -c "\"event\":\"$1\",.*\"name\":\"m[0-9]\"" "$tmp/out"; }

@@ -12,15 +12,6 @@ sleep 1000 >"$tmp/stdin" &
 keeper=$!
 trap 'kill $keeper $stat 2>/dev/null; wait 2>/dev/null; ip netns del "$ns"; rm -rf "$tmp"' EXIT
 ip netns exec "$ns" tests/fixture/tap-vm.py --name stat-test --tap stat0 <"$tmp/stdin" >"$tmp/ready" &
-# until TEST...: within 20 seconds
-until_() {
-	local i
-	for ((i = 0; i < 200; i++)); do
-		"$@" && return
-		sleep 0.1
-	done
-	return 1
-}
 until_ test -s "$tmp/ready"
 
 "$VHOSTCTL" stat --all 0.2 -o "$tmp/out" 2>"$tmp/err" &
