@@ -9,15 +9,16 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "pass.h"
 #include "util.h"
 
-#define LATE_MS 2000		/* a read takes microseconds; but the machine may be busy */
+#define LATE_MS 5000		/* a read takes microseconds; but rtnl_lock can be held, or the machine busy */
 #define REMEMBER_MS 10000
-#define MOST_LEFT 16		/* children left behind at one time, and processes that they wait for */
-#define CHUNK 32768u		/* bytes of an answer in a message */
+#define MOST_LEFT 16		/* children left behind at one time */
+#define CHUNK 4096u		/* bytes of an answer in a message: below any bound on messages */
 
 struct request {
 	char path[32];
@@ -33,13 +34,19 @@ struct answer {
 static struct {
 	int to;			/* the child's socket */
 	pid_t child;		/* 0: none */
-	pid_t left[MOST_LEFT];	/* children that did not answer, until they have ended; else 0 */
-	struct {
-		ino_t ino;	/* of its directory in /proc, which no two processes have at one time */
+	pid_t parent;		/* who started it: a fork of ours must not use its socket */
+	struct late {
+		pid_t child;	/* that did not answer, until it has ended; else 0 */
+		ino_t ino;	/* of the process's directory in /proc, which no two have at one time */
 		int64_t until_ms;
 	} late[MOST_LEFT];
-	size_t next_late;
 } aside;
+
+/* Of so much that is left, what the next message has. */
+static size_t part(size_t left)
+{
+	return left < CHUNK ? left : CHUNK;
+}
 
 /* ---- the child ---- */
 
@@ -55,7 +62,7 @@ static void answer(int sock, const struct request *r, int pid_fd)
 	if (send(sock, &a, sizeof(a), MSG_NOSIGNAL) < 0)
 		_exit(0);
 	for (size_t at = 0; at < text.len; at += CHUNK)
-		if (send(sock, text.data + at, text.len - at < CHUNK ? text.len - at : CHUNK, MSG_NOSIGNAL) < 0)
+		if (send(sock, text.data + at, part(text.len - at), MSG_NOSIGNAL) < 0)
 			_exit(0);
 	free(text.data);
 }
@@ -82,26 +89,30 @@ static int64_t now_ms(void)
 	return clock_ns() / 1000000;
 }
 
-static size_t count_left(void)
+/* Room for one that is late; NULL when as many are as may be. */
+static struct late *find_room(void)
 {
-	size_t n = 0;
+	struct late *room = NULL;
 
 	for (size_t i = 0; i < MOST_LEFT; i++) {
-		if (aside.left[i] && waitpid(aside.left[i], NULL, WNOHANG) != 0)
-			aside.left[i] = 0;
-		n += aside.left[i] != 0;
+		struct late *l = &aside.late[i];
+
+		if (l->child && waitpid(l->child, NULL, WNOHANG) != 0)
+			l->child = 0;
+		if (!l->child && (!room || l->until_ms < room->until_ms))
+			room = l;
 	}
-	return n;
+	return room;
 }
 
 static int start(void)
 {
 	int pair[2], errnum;
 
-	if (aside.child)
+	if (aside.child && aside.parent == getpid())
 		return 0;
-	if (count_left() == MOST_LEFT) {
-		errno = ETIMEDOUT;
+	if (!find_room()) {
+		errno = EAGAIN;
 		return -1;
 	}
 	if (pass_pair(pair))
@@ -118,14 +129,17 @@ static int start(void)
 		return -1;
 	}
 	aside.to = pair[0];
+	aside.parent = getpid();
 	return 0;
 }
 
 void aside_end(void)
 {
-	if (!aside.child)
+	if (!aside.child || aside.parent != getpid())
 		return;
 	close(aside.to);
+	/* A fork of ours can have the socket, too; and it waits for nothing but it. */
+	kill(aside.child, SIGKILL);
 	while (waitpid(aside.child, NULL, 0) < 0 && errno == EINTR)
 		;
 	aside.child = 0;
@@ -134,23 +148,18 @@ void aside_end(void)
 /* It ends when the process lets go, or ends. */
 static void leave(ino_t ino)
 {
-	size_t i = 0;
-
 	close(aside.to);
 	kill(aside.child, SIGKILL);
-	while (aside.left[i])
-		i++;
-	aside.left[i] = aside.child;
+	*find_room() = (struct late){ aside.child, ino, now_ms() + REMEMBER_MS };
 	aside.child = 0;
-	aside.late[aside.next_late].ino = ino;
-	aside.late[aside.next_late].until_ms = now_ms() + REMEMBER_MS;
-	aside.next_late = (aside.next_late + 1) % MOST_LEFT;
 }
 
+/* For a while; and for as long as a child of ours waits for it: one is enough. */
 static bool was_late(ino_t ino)
 {
+	find_room();
 	for (size_t i = 0; i < MOST_LEFT; i++)
-		if (aside.late[i].ino == ino && aside.late[i].until_ms > now_ms())
+		if (aside.late[i].ino == ino && (aside.late[i].child || aside.late[i].until_ms > now_ms()))
 			return true;
 	return false;
 }
@@ -190,7 +199,7 @@ static int ask(int pid_fd, const struct request *r, struct proc_text *text)
 		return -1;
 	data = xcalloc(a.len + 1, 1);
 	for (size_t at = 0; at < a.len; at += CHUNK)
-		if (receive(data + at, a.len - at < CHUNK ? a.len - at : CHUNK, until_ms) < 0)
+		if (receive(data + at, part(a.len - at), until_ms) < 0)
 			return -1;
 	if (!a.errnum)
 		*text = (struct proc_text){ STEAL_PTR(data), a.len, a.truncated };
@@ -236,4 +245,14 @@ bool aside_answers(int pid_fd)
 
 	/* The cheapest that takes that lock. */
 	return !aside_read(pid_fd, "auxv", 4096, &text) || errno != ETIMEDOUT;
+}
+
+int64_t aside_cpu_ns(void)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (!aside.child || clock_getcpuclockid(aside.child, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }

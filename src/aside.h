@@ -22,6 +22,9 @@ int aside_read(int pid_fd, const char *path, size_t max, struct proc_text *text)
  */
 bool aside_answers(int pid_fd);
 
+/* What the child there is now has taken of a CPU; 0: there is none. */
+int64_t aside_cpu_ns(void);
+
 /* Without a child; the next read has one again. */
 void aside_end(void);
 

@@ -42,6 +42,7 @@ struct run {
 	struct trial trial;
 	struct measure measure;
 	struct trial_report report;
+	bool kept;		/* what was set stays */
 };
 
 static int parse(struct run *r, struct error *e)
@@ -155,6 +156,7 @@ static int try(struct run *r, struct error *e)
 	ret = measure(r, SIDE_TRIAL, e);
 	if (r->o->keep && ret == 0 && !r->stopper.got) {
 		note(r, "the new values were kept");
+		r->kept = true;
 		return 0;
 	}
 	if (trial_put_back(&r->trial, &second)) {
@@ -190,7 +192,8 @@ static int finish(struct run *r, struct error *e)
 	if (!r->stopper.got)
 		return 0;
 	return error_set(e, STATUS_FAILED, EINTR, "trial", "ended by %s; %s", stopper_name(r->stopper.got),
-			 r->report.put_back ? "what was set has been put back" : "nothing had been set");
+			 r->report.put_back ? "what was set has been put back" :
+			 r->kept ? "the new values were kept" : "nothing had been set");
 }
 
 static int run_trial(struct run *r, struct error *e)

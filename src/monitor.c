@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <time.h>
 
+#include "aside.h"
 #include "procdir.h"
 #include "scan.h"
 #include "util.h"
@@ -31,7 +32,7 @@ static int64_t cpu_ns(void)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec + aside_cpu_ns();
 }
 
 /* ---- new processes ---- */

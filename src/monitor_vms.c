@@ -266,6 +266,9 @@ void monitor_take_scan(struct monitor *m, struct state *s, bool whole)
 			continue;
 		}
 		vm->seen = true;
+		/* What was not seen of it is not gone. */
+		if (s->vms[i].locked)
+			continue;
 		take_devices(m, vm, &s->vms[i], true);
 		take_taps(m, vm, &s->vms[i]);
 		drop_taps(m, vm, &s->vms[i]);

@@ -59,7 +59,7 @@ static int write_document(struct context *ctx, char *text, struct error *e)
 	return rc;
 }
 
-/* A pipe that can be written to takes PIPE_BUF bytes at once, pipe(7): no write() waits for its reader. */
+/* A pipe that can be written to takes PIPE_BUF bytes at once, pipe(7): no write() waits for who reads it. */
 static int write_pieces(int fd, const char *text, struct stopper *stopper, bool *stopped)
 {
 	size_t left = strlen(text);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -137,6 +138,11 @@ static void search(int mem, int pagemap, const struct proc_text *maps, struct fo
 			    .page = (size_t)sysconf(_SC_PAGESIZE), .text = xcalloc(1, TEXT_CHUNK),
 			    .g = &found->gadgets };
 
+	/* Who may be left behind must not keep a pipe or a lock of ours. */
+	if (dup2(mem, 0) < 0 || (pagemap >= 0 && dup2(pagemap, 1) < 0) || close_range(2, UINT_MAX, 0))
+		_exit(0);
+	s.mem = 0;
+	s.pagemap = pagemap < 0 ? -1 : 1;
 	if (pagemap >= 0)
 		search_maps(&s, maps);
 	if (!is_whole(s.g)) {

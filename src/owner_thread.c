@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "aside.h"
 #include "procfs.h"
 #include "state.h"
 #include "util.h"
@@ -66,12 +67,12 @@ static bool is_vcpu(const struct proc_stat *st)
 static long waiting_in(int proc_fd, pid_t tid)
 {
 	_cleanup_proc_text_ struct proc_text text = { 0 };
-	char path[48];
+	char path[32];
 	uint64_t nr;
 	size_t len;
 
 	snprintf(path, sizeof(path), "task/%d/syscall", tid);
-	if (proc_read(proc_fd, path, 512, &text) < 0)
+	if (aside_read(proc_fd, path, 512, &text) < 0)
 		return -1;
 	len = strcspn(text.data, " \n");
 	return proc_number(text.data, len, 4096, &nr) ? (long)nr : -1;

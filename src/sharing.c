@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sharing.h"
 
+#include <limits.h>
 #include <linux/kcmp.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "owner_child.h"
 #include "util.h"
 
 /* One fd of one process. */
@@ -13,12 +16,20 @@ struct held {
 	enum device_kind kind;
 	pid_t pid;
 	int fd;
+	bool same;		/* once sorted: the file of the one before */
 };
 
+/*
+ * kcmp() waits for a lock that a process can keep for ever, and may do so since aside_answers() asked. So a
+ * child compares, with this in memory that it shares with us.
+ */
 struct comparing {
-	struct error *error;	/* the first failure of kcmp */
-	bool failed;
+	bool done;
+	int errnum;		/* of the first failure of kcmp */
+	struct held held[];
 };
+
+#define COMPARE_MS 10000	/* some microseconds for each file */
 
 /* <0, 0, >0 as memcmp. The kernel gives open files an order that lasts until reboot. */
 static int compare(const struct held *a, const struct held *b, struct comparing *c)
@@ -34,10 +45,8 @@ static int compare(const struct held *a, const struct held *b, struct comparing 
 	if (order == 1)
 		return -1;
 	/* ESRCH, EBADF: one vanished meanwhile. Not the same, then, in any order. */
-	if (order < 0 && errno != ESRCH && errno != EBADF && !c->failed) {
-		c->failed = true;
-		error_errno(c->error, errno, "kcmp", "files shared between processes are not told");
-	}
+	if (order < 0 && errno != ESRCH && errno != EBADF && !c->errnum)
+		c->errnum = errno;
 	return 1;
 }
 
@@ -71,10 +80,50 @@ static struct held *collect(const struct state *s, size_t *n)
 		/* To compare files takes what a locked one keeps. */
 		for (size_t d = 0; d < s->vms[v].n_devices && !s->vms[v].locked; d++)
 			*ARRAY_ADD(all, *n) = (struct held){
-				v, d, s->vms[v].devices[d].kind, s->vms[v].pid,
-				s->vms[v].devices[d].fd,
+				.vm = v, .device = d, .kind = s->vms[v].devices[d].kind,
+				.pid = s->vms[v].pid, .fd = s->vms[v].devices[d].fd,
 			};
 	return all;
+}
+
+/* The child; with no file of ours, for it may be left behind. */
+static void compare_all(struct comparing *c, size_t n)
+{
+	struct held *tmp = xcalloc(n, sizeof(*tmp));
+
+	if (close_range(0, UINT_MAX, 0))
+		_exit(0);
+	sort(c->held, tmp, n, c);
+	for (size_t i = 1; i < n; i++)
+		c->held[i].same = compare(&c->held[i - 1], &c->held[i], c) == 0;
+	c->done = true;
+	_exit(0);
+}
+
+/* Sorts @all and tells which are one file. 0, or an errno. */
+static int compare_in_child(struct held *all, size_t n)
+{
+	size_t size = sizeof(struct comparing) + n * sizeof(*all);
+	struct comparing *c = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int errnum = 0;
+	pid_t child;
+
+	if (c == MAP_FAILED)
+		return errno;
+	memcpy(c->held, all, n * sizeof(*all));
+	child = fork();
+	if (child == 0)
+		compare_all(c, n);
+	if (child < 0)
+		errnum = errno;
+	else if (owner_child_wait(child, COMPARE_MS) < 0 || !c->done)
+		errnum = ETIMEDOUT;
+	else
+		errnum = c->errnum;
+	if (child > 0 && c->done)
+		memcpy(all, c->held, n * sizeof(*all));
+	munmap(c, size);
+	return errnum;
 }
 
 /* What is known about each VM while the groups are gone through. */
@@ -154,27 +203,25 @@ static void forget_holders(struct state *s)
 
 void sharing_resolve(struct state *s)
 {
-	struct error e = ERROR_INIT;
-	struct comparing c = { .error = &e };
 	_cleanup_free_ struct held *all = NULL;
-	_cleanup_free_ struct held *tmp = NULL;
 	_cleanup_free_ struct verdict *verdicts = NULL;
 	size_t n;
+	int errnum;
 
 	forget_holders(s);
 	all = collect(s, &n);
 	if (n < 2)
 		return;
-	tmp = xcalloc(n, sizeof(*tmp));
 	verdicts = xcalloc(s->n_vms, sizeof(*verdicts));
-	sort(all, tmp, n, &c);
+	errnum = compare_in_child(all, n);
 	for (size_t i = 0, end; i < n; i = end) {
-		for (end = i + 1; end < n && compare(&all[i], &all[end], &c) == 0; end++)
+		for (end = i + 1; end < n && all[end].same; end++)
 			;
 		if (end - i > 1)
 			resolve_group(s, &all[i], end - i, verdicts);
 	}
 	compact(s, verdicts);
-	if (c.failed)
-		*ARRAY_ADD(s->errors, s->n_errors) = e;
+	if (errnum)
+		error_errno(ARRAY_ADD(s->errors, s->n_errors), errnum, "kcmp",
+			    "files shared between processes are not told");
 }

@@ -133,6 +133,12 @@ static void add_macvtap(struct vm *vm, const struct vm_files *files, size_t i, s
 	*ARRAY_ADD(t->fds, t->n_fds) = file->fd;
 }
 
+/* A failure that says nothing of the process: EPIPE is the end of the child that reads. */
+static bool is_ours(int errnum)
+{
+	return proc_is_shortage(errnum) || errnum == EPIPE;
+}
+
 /* Not what a process that ends, or is not ours to read, leaves unknown. */
 static void note_unread(struct vm *vm, const char *operation)
 {
@@ -160,8 +166,9 @@ static int read_fdinfo(int pid_fd, const struct vm_file *file, struct vm *vm, ch
 	*ifname = NULL;
 	snprintf(path, sizeof(path), "fdinfo/%d", file->fd);
 	if (aside_read(pid_fd, path, 1 << 16, &text)) {
-		if (proc_is_shortage(errno))
+		if (is_ours(errno))
 			return -1;
+		vm->locked |= errno == ETIMEDOUT;
 		note_unread(vm, "look at a file of its");
 		return 0;
 	}
@@ -216,7 +223,7 @@ static int read_identity(int pid_fd, struct vm *vm)
 	if (!proc_read(pid_fd, "cgroup", 1 << 16, &cgroup))
 		vm->cgroup = proc_parse_cgroup(cgroup.data, cgroup.len);
 	if (vm_read_cmdline(pid_fd, &cmdline)) {
-		if (proc_is_shortage(errno))
+		if (is_ours(errno))
 			return -1;
 		note_unread(vm, "read command line");
 		return 0;
@@ -248,9 +255,10 @@ int vm_read(int fd_dir, const struct vm_files *files, struct vm *vm)
 	memcpy(vm->comm, st.comm, sizeof(vm->comm));
 	if (read_files(pid_fd, fd_dir, files, vm) || read_identity(pid_fd, vm))
 		return -1;
-	vm->locked = !aside_answers(pid_fd);
-	if (vm->locked)
+	if (!aside_answers(pid_fd)) {
+		vm->locked = true;
 		note_unread(vm, "look into it");
+	}
 	return vm->n_devices ? threads_read_tasks(pid_fd, vm) : 0;
 }
 

@@ -14,7 +14,7 @@ mkdir -p "$BUILD"
 gcc -c -o "$BUILD/exit.o" "$here/exit.c"
 rm -f "$BUILD"/*.gcda
 "${MAKE:-make}" -s --no-print-directory -j"$(nproc)" CC=gcc CFLAGS='-O0 -g --coverage -fprofile-update=atomic' \
-	LDFLAGS="--coverage -Wl,--wrap=_exit $BUILD/exit.o" all unit-programs fixtures >/dev/null
+	LDFLAGS="--coverage -Wl,--wrap=_exit $BUILD/exit.o" all unit-programs fixtures "$BUILD/tests/poke" >/dev/null
 units=("$BUILD"/unit/test_* "$BUILD"/unit/fuzz_* tests/unit/test_*.sh)
 programs=()
 for u in "${units[@]}"; do case $u in *.d | *.gc*) ;; *) [ ! -x "$u" ] || programs+=("$u") ;; esac; done
