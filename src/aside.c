@@ -15,7 +15,7 @@
 #include "pass.h"
 #include "util.h"
 
-#define LATE_MS 5000		/* a read takes microseconds; but rtnl_lock can be held, or the machine busy */
+#define LATE_MS 5000		/* a read takes microseconds, but rtnl_lock can be held */
 #define REMEMBER_MS 10000
 #define MOST_LEFT 16		/* children left behind at one time */
 #define CHUNK 4096u		/* bytes of an answer in a message: below any bound on messages */
