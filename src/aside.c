@@ -15,7 +15,7 @@
 #include "pass.h"
 #include "util.h"
 
-#define LATE_MS 5000		/* a read takes microseconds, but rtnl_lock can be held */
+#define LATE_MS 5000		/* a read takes microseconds, but the machine may be busy */
 #define REMEMBER_MS 10000
 #define MOST_LEFT 16		/* children left behind at one time */
 #define CHUNK 4096u		/* bytes of an answer in a message: below any bound on messages */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads of /proc that a hostile process can have us wait in for ever, not even to be killed: it holds the
- * lock that they take (mmap_lock of cmdline and maps, an epoll file's of fdinfo) while it waits for a file
+ * lock that they take (mmap_lock of cmdline and maps) while it waits for a file
  * system that it serves by itself. So a child makes them, one for all of them, and is left behind when it
  * is late.
  */
