@@ -59,10 +59,10 @@ static void answer(int sock, const struct request *r, int pid_fd)
 		a.errnum = errno;
 	a.len = text.len;
 	a.truncated = text.truncated;
-	if (send(sock, &a, sizeof(a), MSG_NOSIGNAL) < 0)
+	if (write(sock, &a, sizeof(a)) < 0)
 		_exit(0);
 	for (size_t at = 0; at < text.len; at += CHUNK)
-		if (send(sock, text.data + at, part(text.len - at), MSG_NOSIGNAL) < 0)
+		if (write(sock, text.data + at, part(text.len - at)) < 0)
 			_exit(0);
 	free(text.data);
 }
@@ -194,7 +194,7 @@ static int ask(int pid_fd, const struct request *r, struct proc_text *text)
 	_cleanup_free_ char *data = NULL;
 	struct answer a;
 
-	if (send(aside.to, r, sizeof(*r), MSG_NOSIGNAL) < 0 || pass_files(aside.to, 0, &pid_fd, 1) < 0 ||
+	if (write(aside.to, r, sizeof(*r)) < 0 || pass_files(aside.to, 0, &pid_fd, 1) < 0 ||
 	    receive(&a, sizeof(a), until_ms) < 0)
 		return -1;
 	data = xcalloc(a.len + 1, 1);
