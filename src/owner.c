@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 #include "owner_allow.h"
-#include "owner_child.h"
+#include "child.h"
 #include "owner_plan.h"
 #include "owner_thread.h"
 #include "owner_trace.h"
@@ -105,7 +105,7 @@ static int trace_thread(const struct owner_plan *plan, pid_t tid, struct owner_s
 	if (child == 0)
 		owner_trace(plan, tid, shared);
 	if (child > 0)
-		owner_child_wait(child, plan->slow_calls ? SLOW_CHILD_DEADLINE_MS : CHILD_DEADLINE_MS);
+		child_wait(child, plan->slow_calls ? SLOW_CHILD_DEADLINE_MS : CHILD_DEADLINE_MS);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	return child < 0 ? error_errno(e, errno, "start the tracer", NULL) : 0;
 }
@@ -253,8 +253,8 @@ int owner_run(pid_t pid, int proc_fd, enum owner_thread rule, struct owner_call 
 		calls[i].begun = calls[i].done = false;
 	if (check_calls(calls, n, e) < 0 || owner_plan_check(proc_fd, pid, rule, e) < 0)
 		return -1;
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED)
+	shared = child_share(sizeof(*shared));
+	if (!shared)
 		return error_errno(e, errno, operation, NULL);
 	if (owner_plan_read(proc_fd, &plan, e) == 0)
 		ret = run_batches(&plan, rule, calls, n, log, shared, e);

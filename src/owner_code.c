@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "owner_child.h"
+#include "child.h"
 #include "procfs.h"
 #include "util.h"
 
@@ -23,6 +23,7 @@ static const char *const operation = "run a call in the VM's context";
 
 struct search {
 	int mem, pagemap;	/* pagemap is -1 when all pages are looked at */
+	const struct proc_text *maps;
 	size_t budget, page;
 	unsigned char *text;	/* TEXT_CHUNK bytes */
 	struct arch_gadgets *g;
@@ -100,13 +101,13 @@ static bool search_present(struct search *s, uint64_t start, uint64_t end)
 	return s->budget > 0;
 }
 
-static void search_maps(struct search *s, const struct proc_text *maps)
+static void search_maps(struct search *s)
 {
 	for (int libc = 1; libc >= 0; libc--) {
 		const char *line;
 		size_t pos = 0, len;
 
-		while ((line = proc_next_line(maps->data, maps->len, &pos, &len))) {
+		while ((line = proc_next_line(s->maps->data, s->maps->len, &pos, &len))) {
 			struct proc_map m;
 			uint64_t end;
 
@@ -125,72 +126,66 @@ static bool is_whole(const struct arch_gadgets *g)
 	return g->syscall && g->sigreturn;
 }
 
-/* What the child found, in memory shared with it. */
-struct found {
-	struct arch_gadgets gadgets;
-	bool done;
-};
-
 /* The child: what is in memory first, then all. */
-static void search(int mem, int pagemap, const struct proc_text *maps, struct found *found)
+static void search(void *arg)
 {
-	struct search s = { .mem = mem, .pagemap = pagemap, .budget = TEXT_MAX,
-			    .page = (size_t)sysconf(_SC_PAGESIZE), .text = xcalloc(1, TEXT_CHUNK),
-			    .g = &found->gadgets };
+	struct search *s = arg;
 
 	/* Who may be left behind must not keep a pipe or a lock of ours. */
-	if (dup2(mem, 0) < 0 || (pagemap >= 0 && dup2(pagemap, 1) < 0) || close_range(2, UINT_MAX, 0))
-		_exit(0);
-	s.mem = 0;
-	s.pagemap = pagemap < 0 ? -1 : 1;
-	if (pagemap >= 0)
-		search_maps(&s, maps);
-	if (!is_whole(s.g)) {
-		s.pagemap = -1;
-		s.budget = TEXT_MAX;
-		search_maps(&s, maps);
+	if (dup2(s->mem, 0) < 0 || (s->pagemap >= 0 && dup2(s->pagemap, 1) < 0) ||
+	    close_range(2, UINT_MAX, 0))
+		_exit(1);
+	s->mem = 0;
+	s->text = xcalloc(1, TEXT_CHUNK);
+	s->budget = TEXT_MAX;
+	if (s->pagemap >= 0) {
+		s->pagemap = 1;
+		search_maps(s);
 	}
-	found->done = true;
-	_exit(0);
+	if (!is_whole(s->g)) {
+		s->pagemap = -1;
+		s->budget = TEXT_MAX;
+		search_maps(s);
+	}
 }
 
-/* 0, or -1 when the child did not come to an end. */
-static int search_in_child(int mem, int pagemap, const struct proc_text *maps, struct arch_gadgets *g,
-			   struct error *e)
+/* s->g as far as it was found. -1 when the child did not come to an end. */
+static int search_in_child(struct search *s, struct arch_gadgets *g, struct error *e)
 {
-	struct found *found = mmap(NULL, sizeof(*found), PROT_READ | PROT_WRITE,
-				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t child;
-	int ret = 0;
+	int errnum;
 
-	if (found == MAP_FAILED)
+	s->g = child_share(sizeof(*s->g));
+	if (!s->g)
 		return error_errno(e, errno, operation, NULL);
-	child = fork();
-	if (child == 0)
-		search(mem, pagemap, maps, found);
-	if (child < 0)
-		ret = error_errno(e, errno, operation, NULL);
-	else if (owner_child_wait(child, SEARCH_MS) < 0)
-		ret = error_set(e, STATUS_FAILED, ETIMEDOUT, operation,
-				"reading its code takes too long (is it on a file system that does "
-				"not answer?)");
-	else if (!found->done)
-		ret = error_set(e, STATUS_FAILED, 0, operation, "the process that reads its code was ended");
-	*g = found->gadgets;
-	munmap(found, sizeof(*found));
-	return ret;
+	errnum = child_run(search, s, SEARCH_MS);
+	*g = *s->g;
+	munmap(s->g, sizeof(*s->g));
+	switch (errnum) {
+	case 0:
+		return 0;
+	case ETIMEDOUT:
+		return error_set(e, STATUS_FAILED, ETIMEDOUT, operation,
+				 "reading its code takes too long (is it on a file system that does "
+				 "not answer?)");
+	case ECHILD:
+		return error_set(e, STATUS_FAILED, 0, operation, "the process that reads its code was ended");
+	default:
+		return error_errno(e, errnum, operation, NULL);
+	}
 }
 
 int owner_code_find(int proc_fd, const struct proc_text *maps, struct arch_gadgets *g, struct error *e)
 {
 	_cleanup_close_ int mem = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
 	_cleanup_close_ int pagemap = openat(proc_fd, "pagemap", O_RDONLY | O_CLOEXEC);
+	struct search s = { .mem = mem, .pagemap = pagemap, .maps = maps,
+			    .page = (size_t)sysconf(_SC_PAGESIZE) };
 
 	if (mem < 0)
 		return error_errno(e, errno, operation,
 				   "its memory cannot be read: root (CAP_SYS_PTRACE) is needed, and "
 				   "kernel.yama.ptrace_scope below 3");
-	if (search_in_child(mem, pagemap, maps, g, e) < 0)
+	if (search_in_child(&s, g, e) < 0)
 		return -1;
 	if (is_whole(g))
 		return 0;

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "owner_child.h"
+#include "child.h"
 #include "util.h"
 
 /* One fd of one process. */
@@ -24,8 +24,8 @@ struct held {
  * child compares, with this in memory that it shares with us.
  */
 struct comparing {
-	bool done;
 	int errnum;		/* of the first failure of kcmp */
+	size_t n;
 	struct held held[];
 };
 
@@ -71,59 +71,32 @@ static void sort(struct held *a, struct held *tmp, size_t n, struct comparing *c
 	memcpy(a, tmp, n * sizeof(*a));
 }
 
-static struct held *collect(const struct state *s, size_t *n)
+/* NULL and errno when there is no memory to share. */
+static struct comparing *collect(const struct state *s, size_t size)
 {
-	struct held *all = NULL;
+	struct comparing *c = child_share(size);
 
-	*n = 0;
-	for (size_t v = 0; v < s->n_vms; v++)
+	for (size_t v = 0; c && v < s->n_vms; v++)
 		/* To compare files takes what a locked one keeps. */
 		for (size_t d = 0; d < s->vms[v].n_devices && !s->vms[v].locked; d++)
-			*ARRAY_ADD(all, *n) = (struct held){
+			c->held[c->n++] = (struct held){
 				.vm = v, .device = d, .kind = s->vms[v].devices[d].kind,
 				.pid = s->vms[v].pid, .fd = s->vms[v].devices[d].fd,
 			};
-	return all;
+	return c;
 }
 
-/* The child; with no file of ours, for it may be left behind. */
-static void compare_all(struct comparing *c, size_t n)
+/* The child: sorts, and tells which are one file. */
+static void compare_all(void *arg)
 {
-	struct held *tmp = xcalloc(n, sizeof(*tmp));
+	struct comparing *c = arg;
+	struct held *tmp = xcalloc(c->n, sizeof(*tmp));
 
 	if (close_range(0, UINT_MAX, 0))
-		_exit(0);
-	sort(c->held, tmp, n, c);
-	for (size_t i = 1; i < n; i++)
+		_exit(1);
+	sort(c->held, tmp, c->n, c);
+	for (size_t i = 1; i < c->n; i++)
 		c->held[i].same = compare(&c->held[i - 1], &c->held[i], c) == 0;
-	c->done = true;
-	_exit(0);
-}
-
-/* Sorts @all and tells which are one file. 0, or an errno. */
-static int compare_in_child(struct held *all, size_t n)
-{
-	size_t size = sizeof(struct comparing) + n * sizeof(*all);
-	struct comparing *c = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int errnum = 0;
-	pid_t child;
-
-	if (c == MAP_FAILED)
-		return errno;
-	memcpy(c->held, all, n * sizeof(*all));
-	child = fork();
-	if (child == 0)
-		compare_all(c, n);
-	if (child < 0)
-		errnum = errno;
-	else if (owner_child_wait(child, COMPARE_MS) < 0 || !c->done)
-		errnum = ETIMEDOUT;
-	else
-		errnum = c->errnum;
-	if (child > 0 && c->done)
-		memcpy(all, c->held, n * sizeof(*all));
-	munmap(c, size);
-	return errnum;
 }
 
 /* What is known about each VM while the groups are gone through. */
@@ -201,26 +174,39 @@ static void forget_holders(struct state *s)
 		}
 }
 
+static void resolve(struct state *s, const struct comparing *c)
+{
+	_cleanup_free_ struct verdict *verdicts = xcalloc(s->n_vms, sizeof(*verdicts));
+
+	for (size_t i = 0, end; i < c->n; i = end) {
+		for (end = i + 1; end < c->n && c->held[end].same; end++)
+			;
+		if (end - i > 1)
+			resolve_group(s, &c->held[i], end - i, verdicts);
+	}
+	compact(s, verdicts);
+}
+
 void sharing_resolve(struct state *s)
 {
-	_cleanup_free_ struct held *all = NULL;
-	_cleanup_free_ struct verdict *verdicts = NULL;
-	size_t n;
+	struct comparing *c;
+	size_t n = 0, size;
 	int errnum;
 
 	forget_holders(s);
-	all = collect(s, &n);
+	for (size_t v = 0; v < s->n_vms; v++)
+		n += s->vms[v].n_devices;
 	if (n < 2)
 		return;
-	verdicts = xcalloc(s->n_vms, sizeof(*verdicts));
-	errnum = compare_in_child(all, n);
-	for (size_t i = 0, end; i < n; i = end) {
-		for (end = i + 1; end < n && all[end].same; end++)
-			;
-		if (end - i > 1)
-			resolve_group(s, &all[i], end - i, verdicts);
+	size = sizeof(*c) + n * sizeof(c->held[0]);
+	c = collect(s, size);
+	errnum = c ? child_run(compare_all, c, COMPARE_MS) : errno;
+	if (c && !errnum) {
+		resolve(s, c);
+		errnum = c->errnum;
 	}
-	compact(s, verdicts);
+	if (c)
+		munmap(c, size);
 	if (errnum)
 		error_errno(ARRAY_ADD(s->errors, s->n_errors), errnum, "kcmp",
 			    "files shared between processes are not told");

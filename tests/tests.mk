@@ -173,11 +173,10 @@ check-kill-native: fixtures $(BUILD)/tests/poke ## the kill test of the owner co
 .PHONY: killpoints check-kill check-kill-native
 check check-lab check-matrix: CHECK_NEEDS += killpoints
 
-POKE_OBJS := $(filter $(BUILD)/owner%.o,$(LIB_OBJS)) $(patsubst %,$(BUILD)/%.o,aside error freezer pass procfs seccomp util)
-$(BUILD)/tests/poke: tests/kill/poke.c $(POKE_OBJS) $(BUILD)/flags
+$(BUILD)/tests/poke: tests/kill/poke.c $(BUILD)/sources.a $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say)
-	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c %.o,$^)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.c %.a,$^)
 
 # Figures beside their goals; tests/bench/bench.sh says which variables set how much is run.
 BENCH_PROGRAMS := $(BUILD)/tests/bench_pause $(BUILD)/tests/bench_walk

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "owner_child.h"
+#include "child.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -40,15 +41,36 @@ static bool ended(pid_t child, int pidfd, int ms)
 	return n < 0 ? ended_by_looking(child, ms) : n > 0;
 }
 
-int owner_child_wait(pid_t child, int deadline_ms)
+int child_wait(pid_t child, int deadline_ms)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
 	bool in_time = ended(child, pidfd, deadline_ms);
+	int status = 0;
 
 	if (!in_time)
 		kill(child, SIGKILL);
 	if (in_time || ended(child, pidfd, DIE_MS))
-		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 			;
-	return in_time ? 0 : -1;
+	if (!in_time)
+		return ETIMEDOUT;
+	return status ? ECHILD : 0;
+}
+
+int child_run(void (*work)(void *arg), void *arg, int deadline_ms)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		work(arg);
+		_exit(0);
+	}
+	return child < 0 ? errno : child_wait(child, deadline_ms);
+}
+
+void *child_share(size_t size)
+{
+	void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return shared == MAP_FAILED ? NULL : shared;
 }
