@@ -87,12 +87,12 @@ static void note_set(struct trial *t, const struct tap *tap, const struct tap_vi
 {
 	struct trial_undo *u = undo_of(t, v);
 
-	if (u) {
-		u->set = true;
-		u->value = before;
+	if (!u) {
+		trial_note_all_set(t, TRIAL_RX_FRAMES, tap->fds[0]);
+		return;
 	}
-	for (size_t i = 0; !u && i < t->n_undos; i++)
-		t->undos[i].set |= t->undos[i].kind == TRIAL_RX_FRAMES && t->undos[i].fd == tap->fds[0];
+	u->set = true;
+	u->value = before;
 }
 
 static int set_tap(struct trial *t, const struct vm_ref *ref, const struct vm *vm, const struct tap *tap,

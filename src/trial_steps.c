@@ -71,6 +71,23 @@ const struct queue *trial_queue_of(const struct selected *item, const struct cha
 	return NULL;
 }
 
+void trial_note_change(struct trial *t, const struct selected *item, enum trial_kind kind,
+		       const struct change *c)
+{
+	const struct queue *q = trial_queue_of(item, c);
+
+	if (!q || c->before == UNKNOWN)
+		return;
+	trial_note_device(t, item->vm, item->device->fd);
+	trial_note_set(t, kind, item->device->fd, q->index, (uint32_t)c->before);
+}
+
+void trial_note_all_set(struct trial *t, enum trial_kind kind, int fd)
+{
+	for (size_t i = 0; i < t->n_undos; i++)
+		t->undos[i].set |= t->undos[i].kind == kind && (fd < 0 || t->undos[i].fd == fd);
+}
+
 void trial_forget_made(struct trial *t, int fd)
 {
 	size_t n = 0;
@@ -81,20 +98,11 @@ void trial_forget_made(struct trial *t, int fd)
 	t->n_made = n;
 }
 
-/* Each change from @from on. One that was not planned for can be of a device that is not noted yet. */
 static void note_busyloop(struct trial *t, const struct selection *sel, size_t from)
 {
 	for (size_t k = from; k < t->changes.n; k++)
-		for (size_t i = 0; i < sel->n; i++) {
-			const struct selected *item = &sel->items[i];
-			const struct change *c = &t->changes.items[k];
-			const struct queue *q = trial_queue_of(item, c);
-
-			if (!q)
-				continue;
-			trial_note_device(t, item->vm, item->device->fd);
-			trial_note_set(t, TRIAL_BUSYLOOP, item->device->fd, q->index, (uint32_t)c->before);
-		}
+		for (size_t i = 0; i < sel->n; i++)
+			trial_note_change(t, &sel->items[i], TRIAL_BUSYLOOP, &t->changes.items[k]);
 }
 
 static int set_busyloop(struct trial *t, char *const *texts, size_t n, uint32_t usecs, bool dry_run,
@@ -137,8 +145,8 @@ int trial_set_busyloop(struct trial *t, const struct trial_setting *s, struct er
 {
 	int ret = set_busyloop(t, t->fixed, t->n_fixed, s->value, false, &t->changes, e);
 
-	for (size_t i = 0; i < t->n_undos && ret < 0 && e->status == STATUS_ROLLBACK; i++)
-		t->undos[i].set |= t->undos[i].kind == TRIAL_BUSYLOOP;
+	if (ret < 0 && e->status == STATUS_ROLLBACK)
+		trial_note_all_set(t, TRIAL_BUSYLOOP, -1);
 	return ret;
 }
 

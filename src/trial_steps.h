@@ -43,6 +43,14 @@ void trial_add_undo(struct trial *t, enum trial_kind kind, int fd, unsigned int 
 void trial_note_set(struct trial *t, enum trial_kind kind, int fd, unsigned int queue, uint32_t before);
 /* The queue of @item's device that a change is of; NULL: none. */
 const struct queue *trial_queue_of(const struct selected *item, const struct change *c);
+/*
+ * The same of a change, if it is of one of @item's queues; one that was not planned for can be of a
+ * device that is not noted yet.
+ */
+void trial_note_change(struct trial *t, const struct selected *item, enum trial_kind kind,
+		       const struct change *c);
+/* Of that @fd, or -1: of all, any may have been set, with what was planned to be put back. */
+void trial_note_all_set(struct trial *t, enum trial_kind kind, int fd);
 /* The workers that were made for that device are gone, or left alone. */
 void trial_forget_made(struct trial *t, int fd);
 

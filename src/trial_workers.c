@@ -54,24 +54,14 @@ static void note_made(struct trial *t, const struct selected *item, size_t from)
 {
 	for (size_t i = from; i < t->changes.n; i++) {
 		const struct change *c = &t->changes.items[i];
-		const struct queue *q = strcmp(c->setting, "worker_id") ? NULL : trial_queue_of(item, c);
 
-		if (q && c->before != UNKNOWN) {
-			trial_note_device(t, item->vm, item->device->fd);
-			trial_note_set(t, TRIAL_WORKERS, item->device->fd, q->index, (uint32_t)c->before);
-		}
+		if (!strcmp(c->setting, "worker_id"))
+			trial_note_change(t, item, TRIAL_WORKERS, c);
 		if (strcmp(c->setting, "worker") || c->before != UNKNOWN || c->after == UNKNOWN)
 			continue;
 		*ARRAY_ADD(t->made, t->n_made) =
 			(struct trial_worker){ item->device->fd, (uint32_t)c->after };
 	}
-}
-
-/* The failure does not tell which of them were. */
-static void note_all_set(struct trial *t, int fd)
-{
-	for (size_t i = 0; i < t->n_undos; i++)
-		t->undos[i].set |= t->undos[i].kind == TRIAL_WORKERS && t->undos[i].fd == fd;
 }
 
 static int spread(struct trial *t, uint32_t count, bool dry_run, struct error *e)
@@ -92,7 +82,7 @@ static int spread(struct trial *t, uint32_t count, bool dry_run, struct error *e
 		else if (ret == 0 || e->status == STATUS_ROLLBACK)
 			note_made(t, &sel.items[i], from);
 		if (ret < 0 && !dry_run && e->status == STATUS_ROLLBACK)
-			note_all_set(t, sel.items[i].device->fd);
+			trial_note_all_set(t, TRIAL_WORKERS, sel.items[i].device->fd);
 		sentences_free(&job.notes);
 	}
 	selection_free(&sel);
