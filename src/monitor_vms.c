@@ -118,13 +118,9 @@ static void add_tap(struct monitor *m, struct watched_vm *vm, const struct tap *
 {
 	struct watched_tap *t = ARRAY_ADD(vm->taps, vm->n_taps);
 
-	tap_init(&t->now);
+	tap_init_as(&t->now, seen);
 	tap_init(&t->told);
 	t->added = true;
-	memcpy(t->now.ifname, seen->ifname, sizeof(t->now.ifname));
-	t->now.macvtap = seen->macvtap;
-	t->now.ifindex = seen->ifindex;
-	t->now.netns = seen->netns;
 	take_fds(vm, t, seen);
 	monitor_begin_tap(m, vm, t);
 	t->dirty_at = clock_ns();
@@ -266,7 +262,7 @@ void monitor_take_scan(struct monitor *m, struct state *s, bool whole)
 			continue;
 		}
 		vm->seen = true;
-		/* What was not seen of it is not gone. */
+		/* Which of its fds are one file is not known of it. */
 		if (s->vms[i].locked)
 			continue;
 		take_devices(m, vm, &s->vms[i], true);

@@ -52,13 +52,15 @@ struct step *plan_add(struct policy_run *run, const struct step_type *type, stru
 
 bool plan_forget_ended(struct policy_run *run, struct vm_plan *vp)
 {
-	_cleanup_free_ char *name = target_name(vp->vm, NULL, NULL);
+	_cleanup_free_ char *name = NULL;
 
 	if (!vm_has_ended(vp->vm->pid, vp->vm->start_time))
 		return false;
-	if (!vp->gone)
-		sentences_add(&run->notes, "%s: it ended meanwhile", name);
+	if (vp->gone)
+		return true;
 	vp->gone = true;
+	name = target_name(vp->vm, NULL, NULL);
+	sentences_add(&run->notes, "%s: it ended meanwhile", name);
 	return true;
 }
 

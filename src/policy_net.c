@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Steps on vhost-net devices: busy-loop timeouts of a VM in one stop or a few, and rx-frames of a tap. */
 #include <errno.h>
-#include <string.h>
 
 #include "coalesce.h"
 #include "policy_plan.h"
@@ -190,11 +189,7 @@ static struct tap *copy_tap(const struct tap *t)
 {
 	struct tap *copy = xcalloc(1, sizeof(*copy));
 
-	tap_init(copy);
-	memcpy(copy->ifname, t->ifname, sizeof(copy->ifname));
-	copy->macvtap = t->macvtap;
-	copy->ifindex = t->ifindex;
-	copy->netns = t->netns;
+	tap_init_as(copy, t);
 	copy->rx_frames = t->rx_frames;
 	for (size_t i = 0; i < t->n_fds; i++)
 		*ARRAY_ADD(copy->fds, copy->n_fds) = t->fds[i];

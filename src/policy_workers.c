@@ -132,7 +132,7 @@ static void note_free(struct policy_run *run, struct session *s, const struct vh
 {
 	_cleanup_free_ char *name = target_name(s->job->vm, s->job->device, NULL);
 
-	if (op->done && !op->errnum)
+	if (!op->errnum)
 		note_worker_change(s, op->value, UNKNOWN, UNKNOWN);
 	else if (op->errnum != ENODEV)
 		/* Somebody put a queue there meanwhile: then it is needed after all. */

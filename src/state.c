@@ -52,6 +52,15 @@ void tap_init(struct tap *t)
 	t->rx_bytes = t->tx_bytes = UNKNOWN;
 }
 
+void tap_init_as(struct tap *t, const struct tap *same)
+{
+	tap_init(t);
+	memcpy(t->ifname, same->ifname, sizeof(t->ifname));
+	t->macvtap = same->macvtap;
+	t->ifindex = same->ifindex;
+	t->netns = same->netns;
+}
+
 void tap_free(struct tap *t)
 {
 	free(t->path);

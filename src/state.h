@@ -202,6 +202,8 @@ struct changes {
 
 /* Everything unknown. */
 void tap_init(struct tap *t);
+/* Everything but which interface it is. */
+void tap_init_as(struct tap *t, const struct tap *same);
 
 void state_free(struct state *s);
 void vm_free(struct vm *vm);
