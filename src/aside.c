@@ -34,7 +34,7 @@ struct answer {
 static struct {
 	int to;			/* the child's socket */
 	pid_t child;		/* 0: none */
-	pid_t parent;		/* who started it: a fork of ours must not use its socket */
+	pid_t parent;		/* who started it */
 	struct late {
 		pid_t child;	/* that did not answer, until it has ended; else 0 */
 		ino_t ino;	/* of the process's directory in /proc, which no two have at one time */
@@ -109,7 +109,10 @@ static int start(void)
 {
 	int pair[2], errnum;
 
-	if (aside.child && aside.parent == getpid())
+	/* A fork of ours has this from before; the child is not its own. */
+	if (aside.parent != getpid())
+		aside.child = 0;
+	if (aside.child)
 		return 0;
 	if (!find_room()) {
 		errno = EAGAIN;
@@ -236,6 +239,8 @@ int aside_read(int pid_fd, const char *path, size_t max, struct proc_text *text)
 	/* A child that was ended, such as for want of memory, says nothing of the process. */
 	if (ret < 0 && errno != ETIMEDOUT)
 		ret = ask_child(pid_fd, &r, st.st_ino, text);
+	if (ret < 0 && (errno == EPIPE || errno == ECONNRESET))
+		errno = EAGAIN;
 	return ret ? -1 : 0;
 }
 

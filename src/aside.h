@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads of /proc that a hostile process can have us wait in for ever, not even to be killed: it holds the
- * lock that they take (mmap_lock of cmdline and maps) while it waits for a file
- * system that it serves by itself. So a child makes them, one for all of them, and is left behind when it
- * is late.
+ * lock that they take (mmap_lock of cmdline and maps) while it waits for a file system that it serves by
+ * itself. So a child makes them, one for all of them, and is left behind when it is late.
  */
 #ifndef ASIDE_H
 #define ASIDE_H
 
 #include "procfs.h"
 
+/* In words: what cannot be had of a process that does not answer. */
+#define ASIDE_LATE "the process keeps locked what this takes"
+
 /*
  * As proc_read() of @path below @pid_fd, a process's directory of /proc; ETIMEDOUT when there is no answer
- * in time, and at once for a while of that process then.
+ * in time, and at once for a while of that process then; EAGAIN when there is no child to be had.
  */
 int aside_read(int pid_fd, const char *path, size_t max, struct proc_text *text);
 

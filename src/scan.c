@@ -121,8 +121,7 @@ static enum looked look_closer(int fd_dir, const struct vm_files *files, struct 
 		runs_guest = vm_runs_guest(fd_dir);
 	if (runs_guest < 0)
 		return look_failed();
-	/* What a locked one has may not be known. */
-	return runs_guest && (vm->n_devices || vm->n_taps || vm->locked) ? LOOKED_VM : LOOKED_NOTHING;
+	return runs_guest && (vm->n_devices || vm->n_taps) ? LOOKED_VM : LOOKED_NOTHING;
 }
 
 /* errno tells why when it is LOOKED_FAILED. */

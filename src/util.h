@@ -66,8 +66,8 @@ char *xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0
 /* As many open files as may be: the soft limit is a default for programs that use select(). */
 void allow_descriptors(void);
 
-/* All of it, whatever signals come. */
 int64_t clock_ns(void);		/* CLOCK_MONOTONIC */
+/* All of it, whatever signals come. */
 void sleep_ms(long ms);
 
 /* Append a zeroed element and return a pointer to it; valid until the next append. */

@@ -133,12 +133,6 @@ static void add_macvtap(struct vm *vm, const struct vm_files *files, size_t i, s
 	*ARRAY_ADD(t->fds, t->n_fds) = file->fd;
 }
 
-/* A failure that says nothing of the process: EPIPE is the end of the child that reads. */
-static bool is_ours(int errnum)
-{
-	return proc_is_shortage(errnum) || errnum == EPIPE;
-}
-
 /* Not what a process that ends, or is not ours to read, leaves unknown. */
 static void note_unread(struct vm *vm, const char *operation)
 {
@@ -150,7 +144,7 @@ static void note_unread(struct vm *vm, const char *operation)
 	if (last && last->errnum == errno && !strcmp(last->operation, operation))
 		return;
 	error_errno(ARRAY_ADD(vm->errors, vm->n_errors), errno, operation,
-		    errno == ETIMEDOUT ? "the process keeps locked what this takes" : NULL);
+		    errno == ETIMEDOUT ? ASIDE_LATE : NULL);
 }
 
 /*
@@ -167,7 +161,7 @@ static int read_fdinfo(int pid_fd, const struct vm_file *file, struct vm *vm, ch
 	snprintf(path, sizeof(path), "fdinfo/%d", file->fd);
 	/* Not aside: a VM can have thousands, and messages for each cost more than all else. */
 	if (proc_read(pid_fd, path, 1 << 16, &text)) {
-		if (is_ours(errno))
+		if (proc_is_shortage(errno))
 			return -1;
 		note_unread(vm, "look at a file of its");
 		return 0;
@@ -223,7 +217,7 @@ static int read_identity(int pid_fd, struct vm *vm)
 	if (!proc_read(pid_fd, "cgroup", 1 << 16, &cgroup))
 		vm->cgroup = proc_parse_cgroup(cgroup.data, cgroup.len);
 	if (vm_read_cmdline(pid_fd, &cmdline)) {
-		if (is_ours(errno))
+		if (proc_is_shortage(errno))
 			return -1;
 		note_unread(vm, "read command line");
 		return 0;
