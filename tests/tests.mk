@@ -99,7 +99,7 @@ $(MANY_CALLS): $(BUILD)/tests/%: tests/fixture/%.c $(LIB_OBJS)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_OBJS) $(LIBS)
 
 # Hostile VMs: a process that passes for one and misbehaves.
-$(BUILD)/tests/hostile: $(wildcard tests/hostile/*.[ch]) $(BUILD)/flags
+$(BUILD)/tests/hostile: $(wildcard tests/hostile/*.[ch]) tests/fixture/fuse_server.h $(BUILD)/flags
 
 check-hostile: all fixtures ## hostile VMs, on KERNEL="6.1 6.12 7.3"; HOSTILE_ROUNDS=2
 	@HOSTILE_ROUNDS=$(or $(HOSTILE_ROUNDS),2) LAB_PASS="HOSTILE_ROUNDS T_ONLY" BUILD=$(BUILD) \

@@ -2,122 +2,33 @@
 /* A file system that answers everything but reads, and code that is mapped from a file of it. */
 #include "hostile.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/fuse.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdint.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define FILE_SIZE (1 << 20)
+#include "fuse_server.h"
 
-static int fuse;
-static bool lets_close = true;
-
-static void answer_error(const struct fuse_in_header *in, int error, const void *body, size_t size)
-{
-	char buf[512];
-	struct fuse_out_header out = { .len = (uint32_t)(sizeof(out) + size), .error = -error,
-				       .unique = in->unique };
-
-	memcpy(buf, &out, sizeof(out));
-	memcpy(buf + sizeof(out), body, size);
-	need(write(fuse, buf, out.len), "fuse: answer");
-}
-
-static void answer(const struct fuse_in_header *in, const void *body, size_t size)
-{
-	answer_error(in, 0, body, size);
-}
-
-static struct fuse_attr attr_of(uint64_t node)
-{
-	return (struct fuse_attr){ .ino = node, .size = node == 1 ? 0 : FILE_SIZE, .nlink = 1, .blksize = 4096,
-				   .mode = node == 1 ? S_IFDIR | 0755 : S_IFREG | 0555 };
-}
-
-static void serve_one(const struct fuse_in_header *in)
-{
-	switch (in->opcode) {
-	case FUSE_INIT: {
-		struct fuse_init_out out = { .major = FUSE_KERNEL_VERSION, .minor = FUSE_KERNEL_MINOR_VERSION,
-					     .max_write = 4096 };
-
-		answer(in, &out, sizeof(out));
-		break;
-	}
-	case FUSE_LOOKUP: {
-		struct fuse_entry_out out = { .nodeid = 2, .attr_valid = 1000, .entry_valid = 1000,
-					      .attr = attr_of(2) };
-
-		answer(in, &out, sizeof(out));
-		break;
-	}
-	case FUSE_GETATTR: {
-		struct fuse_attr_out out = { .attr_valid = 1000, .attr = attr_of(in->nodeid) };
-
-		answer(in, &out, sizeof(out));
-		break;
-	}
-	case FUSE_OPEN: {
-		struct fuse_open_out out = { .fh = 1 };
-
-		answer(in, &out, sizeof(out));
-		break;
-	}
-	case FUSE_FLUSH:
-		if (lets_close)
-			answer_error(in, ENOSYS, "", 0);
-		break;
-	case FUSE_READ:		/* this is what never gets one */
-	case FUSE_FORGET:
-	case FUSE_BATCH_FORGET:
-		break;
-	default:
-		answer_error(in, ENOSYS, "", 0);
-	}
-}
+static struct fuse_server server = { .lets_look = true, .lets_close = true };
 
 static void serve(void)
 {
-	static char buf[1 << 17];
-
-	for (;;) {
-		if (read(fuse, buf, sizeof(buf)) < 0) {
-			if (errno == EINTR || errno == ENOENT)
-				continue;
-			die("fuse: %s", strerror(errno));
-		}
-		serve_one((const struct fuse_in_header *)(const void *)buf);
-	}
+	need(fuse_serve(&server), "fuse");
 }
 
 /* A file of it, for reading. */
 static int open_served(void)
 {
-	char options[64];
 	int fd;
 
-	need(unshare(CLONE_NEWNS), "unshare");
-	need(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), "mount");
-	fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-	need(fuse, "/dev/fuse");
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
-	need(mount("hostile", "/mnt", "fuse", MS_NOSUID | MS_NODEV, options), "mount fuse");
+	need(fuse_mount(&server), "mount fuse");
 	start_thread(serve);
-	fd = open("/mnt/libc.so.6", O_RDONLY | O_CLOEXEC);
-	need(fd, "/mnt/libc.so.6");
+	fd = open(FUSE_SERVED, O_RDONLY | O_CLOEXEC);
+	need(fd, FUSE_SERVED);
 	return fd;
 }
 
 static void *map(int fd, int prot)
 {
-	void *at = mmap(NULL, FILE_SIZE, prot, MAP_PRIVATE, fd, 0);
+	void *at = mmap(NULL, FUSE_SERVED_SIZE, prot, MAP_PRIVATE, fd, 0);
 
 	if (at == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
@@ -139,13 +50,9 @@ void run_fuse(void)
 
 static void *page;
 
-/* Through mem, the fault does not let go of the lock before it waits. */
 static void read_page(void)
 {
-	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-	char c;
-
-	need(pread(mem, &c, 1, (off_t)(uintptr_t)page), "read its own memory");
+	need(fuse_read_mapped(page), "read its own memory");
 }
 
 /* Who comes after one that waits to write has to wait for both. */
@@ -176,7 +83,7 @@ void run_stuck(void)
 	static char name[] = "true";
 	static char *const argv[] = { name, NULL };
 
-	lets_close = false;
+	server.lets_close = false;
 	open_served();
 	if (fork() == 0) {
 		vhost_open();

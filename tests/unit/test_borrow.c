@@ -3,18 +3,16 @@
 #include "unit.h"
 
 #include <fcntl.h>
-#include <linux/fuse.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../fixture/fuse_server.h"
 #include "aside.h"
 #include "borrow.h"
 #include "util.h"
@@ -27,57 +25,9 @@ struct vm_of_test {
 	pid_t locked;		/* cmdline waits for its mmap_lock */
 };
 
-static struct fuse_attr attr_of(uint64_t node)
-{
-	return (struct fuse_attr){ .ino = node, .nlink = 1, .blksize = 4096,
-				   .mode = node == 1 ? S_IFDIR | 0755 : S_IFREG | 0444, .size = 4096 };
-}
-
-static void answer(int fuse, const struct fuse_in_header *in, int error, const void *body, size_t size)
-{
-	char buf[512];
-	const struct fuse_out_header out = { .len = (uint32_t)(sizeof(out) + size), .error = -error,
-					     .unique = in->unique };
-
-	memcpy(buf, &out, sizeof(out));
-	memcpy(buf + sizeof(out), body, size);
-	if (write(fuse, buf, out.len) < 0)
-		_exit(1);
-}
-
-/* Answers what it takes to open a file; not what it is like nor what is in it, and not when it is closed. */
-static void serve(int fuse)
-{
-	static char buf[1 << 17];
-	const struct fuse_in_header *in = (const void *)buf;
-	const struct fuse_init_out init = { .major = FUSE_KERNEL_VERSION, .minor = FUSE_KERNEL_MINOR_VERSION,
-					    .max_write = 4096 };
-	const struct fuse_entry_out entry = { .nodeid = 2, .entry_valid = 1000, .attr = attr_of(2) };
-	const struct fuse_open_out opened = { .fh = 1 };
-	const struct fuse_attr_out root = { .attr_valid = 1000, .attr = attr_of(1) };
-
-	while (read(fuse, buf, sizeof(buf)) >= 0 || errno == EINTR || errno == ENOENT) {
-		if (in->opcode == FUSE_INIT)
-			answer(fuse, in, 0, &init, sizeof(init));
-		else if (in->opcode == FUSE_LOOKUP)
-			answer(fuse, in, 0, &entry, sizeof(entry));
-		else if (in->opcode == FUSE_OPEN)
-			answer(fuse, in, 0, &opened, sizeof(opened));
-		else if (in->opcode == FUSE_GETATTR && in->nodeid == 1)
-			answer(fuse, in, 0, &root, sizeof(root));
-		else if (in->opcode != FUSE_GETATTR && in->opcode != FUSE_FLUSH && in->opcode != FUSE_READ &&
-			 in->opcode != FUSE_FORGET && in->opcode != FUSE_BATCH_FORGET)
-			answer(fuse, in, ENOSYS, "", 0);
-	}
-	_exit(0);
-}
-
 static void *fault(void *page)
 {
-	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-	char c;
-
-	return pread(mem, &c, 1, (off_t)(uintptr_t)page) == 1 ? page : NULL;
+	return fuse_read_mapped(page) == 1 ? page : NULL;
 }
 
 /* One thread reads with the lock held, another wants to write: who comes then to read waits for both. */
@@ -96,7 +46,7 @@ static void keep_locked(int fd)
 /* The holder tells its pid and the file's number, or -1; and the pid of a second one. */
 static void hold(int to)
 {
-	int said[3] = { getpid(), open("/mnt/file", O_RDONLY | O_CLOEXEC), 0 };
+	int said[3] = { getpid(), open(FUSE_SERVED, O_RDONLY | O_CLOEXEC), 0 };
 
 	said[2] = fork();
 	if (said[2] == 0)
@@ -107,22 +57,21 @@ static void hold(int to)
 	_exit(0);
 }
 
+/* It tells of its file neither what it is like nor what is in it, and does not let it be closed. */
 static void run_server(int to)
 {
-	char options[64];
-	int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	struct fuse_server server = { 0 };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
-	if (fuse < 0 || unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("test", "/mnt", "fuse", MS_NOSUID | MS_NODEV, options))
+	if (fuse_mount(&server))
 		_exit(1);
 	if (fork() == 0) {
-		close(fuse);
+		close(server.fd);
 		hold(to);
 	}
 	close(to);
-	serve(fuse);
+	fuse_serve(&server);
+	_exit(0);
 }
 
 static int setup(void **state)
