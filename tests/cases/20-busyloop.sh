@@ -32,10 +32,10 @@ test_list_shows_the_devices() {
 }
 
 test_list_stops_nobody_and_needs_no_ptrace() {
-	run strace -f -qq -e trace=ptrace,pidfd_getfd,process_vm_readv,process_vm_writev,kill \
+	run strace -f -qq -e signal=none -e trace=ptrace,pidfd_getfd,process_vm_readv,process_vm_writev,kill \
 		-o "$t_dir/trace" "$VHOSTCTL" list
 	expect_status 0
-	expect_eq "calls" "$(grep -vcE 'exited with|--- SIGCHLD' "$t_dir/trace" || true)" 0
+	expect_eq "calls" "$(grep -vc 'exited with' "$t_dir/trace" || true)" 0
 }
 
 test_documents_keep_to_the_schema() {

@@ -100,7 +100,7 @@ test_nobody_is_stopped() {
 	start --name vm1 --net 2 --tap sa --tap sb --scsi none --vsock 77
 	for command in "show vm1" "list vm1" "busyloop get vm1"; do
 		# shellcheck disable=SC2086
-		run strace -f -qq -e trace=ptrace,process_vm_readv,process_vm_writev,kill -o "$t_dir/trace" "$VHOSTCTL" $command
+		run strace -f -qq -e signal=none -e trace=ptrace,process_vm_readv,process_vm_writev,kill -o "$t_dir/trace" "$VHOSTCTL" $command
 		expect_status 0
 		expect_json .source '"snapshot"'
 		expect_valid state

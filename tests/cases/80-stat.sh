@@ -114,7 +114,7 @@ test_nobody_is_stopped_with_the_snapshot_and_once_without() {
 	expect_json '.source, .vms[0].devices[0].queues[0].busyloop_usecs, .vms[0].devices[0].queues[1].entries_per_s' $'"owner"\n0\nnull'
 	expect_json '.vms[0].taps[0].rx_packets_per_s > 100' true
 	need_snapshot
-	run strace -f -qq -e trace=ptrace -o "$t_dir/trace" "$VHOSTCTL" stat vm1 0.3 3
+	run strace -f -qq -e signal=none -e trace=ptrace -o "$t_dir/trace" "$VHOSTCTL" stat vm1 0.3 3
 	expect_status 0
 	expect_eq "calls of ptrace" "$(grep -vc 'exited with' "$t_dir/trace" || true)" 0
 }

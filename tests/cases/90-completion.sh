@@ -121,7 +121,7 @@ test_taps_by_themselves() {
 
 test_nobody_is_stopped_or_borrowed_from() {
 	for text in '' "$first/scsi0/" web-1/scsi0; do
-		run strace -f -o "$t_dir/strace" -e trace=ptrace,pidfd_getfd,process_vm_writev,process_vm_readv,kill,ioctl \
+		run strace -f -o "$t_dir/strace" -e signal=none -e trace=ptrace,pidfd_getfd,process_vm_writev,process_vm_readv,kill,ioctl \
 			"$VHOSTCTL" --dump-targets "$text"
 		expect_status 0
 		[ -n "$out" ] || fail "nothing is offered for '$text'"
