@@ -42,6 +42,15 @@ need_netns() {
 	done_testing
 }
 
+# need_tap_vms NETNS NAME: need_netns, and $tmp/stdin: a tap-vm.py that reads it ends with the process $keeper
+need_tap_vms() {
+	need_netns "$1" "$2"
+	tmp=$(mktemp -d)
+	mkfifo "$tmp/stdin"
+	sleep 1000 >"$tmp/stdin" &
+	keeper=$!
+}
+
 # until_ TEST...: within 20 seconds
 until_() {
 	local i

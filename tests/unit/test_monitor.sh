@@ -5,11 +5,7 @@
 . "${0%/*}/tap.sh"
 
 ns=monitor$$
-need_netns "$ns" "the monitor"
-tmp=$(mktemp -d)
-mkfifo "$tmp/stdin"
-sleep 1000 >"$tmp/stdin" &
-keeper=$!
+need_tap_vms "$ns" "the monitor"
 trap 'kill $keeper; wait 2>/dev/null; ip netns del "$ns"; rm -rf "$tmp"' EXIT
 in_ns() { ip netns exec "$ns" "$@"; }
 for i in 0 1 2 3 4 5 6 7 8 9; do

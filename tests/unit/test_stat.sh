@@ -5,11 +5,7 @@
 . "${0%/*}/tap.sh"
 
 ns=stat$$
-need_netns "$ns" "stat that runs for long"
-tmp=$(mktemp -d)
-mkfifo "$tmp/stdin"
-sleep 1000 >"$tmp/stdin" &
-keeper=$!
+need_tap_vms "$ns" "stat that runs for long"
 trap 'kill $keeper $stat 2>/dev/null; wait 2>/dev/null; ip netns del "$ns"; rm -rf "$tmp"' EXIT
 ip netns exec "$ns" tests/fixture/tap-vm.py --name stat-test --tap stat0 <"$tmp/stdin" >"$tmp/ready" &
 until_ test -s "$tmp/ready"
