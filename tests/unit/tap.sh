@@ -48,6 +48,7 @@ need_tap_vms() {
 	tmp=$(mktemp -d)
 	mkfifo "$tmp/stdin"
 	sleep 1000 >"$tmp/stdin" &
+	# shellcheck disable=SC2034 # the same
 	keeper=$!
 }
 
