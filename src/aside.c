@@ -20,6 +20,8 @@
 #define MOST_LEFT 16		/* children left behind at one time */
 #define CHUNK 4096u		/* bytes of an answer in a message: below any bound on messages */
 
+const char aside_late[] = "the process keeps locked what this takes";
+
 struct request {
 	char path[32];
 	size_t max;

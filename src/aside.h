@@ -9,8 +9,8 @@
 
 #include "procfs.h"
 
-/* In words: what cannot be had of a process that does not answer. */
-#define ASIDE_LATE "the process keeps locked what this takes"
+/* ETIMEDOUT in words. */
+extern const char aside_late[];
 
 /*
  * As proc_read() of @path below @pid_fd, a process's directory of /proc; ETIMEDOUT when there is no answer

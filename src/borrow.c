@@ -142,7 +142,7 @@ int borrow_file(const struct vm_ref *ref, int fd, const struct device_numbers *n
 				 "themselves be closed; is the server of their file system alive?",
 				 (int)ref->pid);
 	if (!aside_answers(ref->proc_fd))
-		return error_errno(e, ETIMEDOUT, operation, ASIDE_LATE);
+		return error_errno(e, ETIMEDOUT, operation, aside_late);
 	if (pass_pair(pair))
 		return error_errno(e, errno, operation, NULL);
 	from = pair[0];

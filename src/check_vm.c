@@ -97,7 +97,7 @@ static void check_may_trace(const struct vm_ref *ref, struct check_list *list)
 	_cleanup_close_ int mem = -1;
 
 	if (!aside_answers(ref->proc_fd)) {
-		check_add(list, "may_trace", CHECK_UNKNOWN, ASIDE_LATE);
+		check_add(list, "may_trace", CHECK_UNKNOWN, "%s", aside_late);
 		return;
 	}
 	/* The same right as tracing: PTRACE_MODE_ATTACH. Opening it touches nothing. */

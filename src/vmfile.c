@@ -144,7 +144,7 @@ static void note_unread(struct vm *vm, const char *operation)
 	if (last && last->errnum == errno && !strcmp(last->operation, operation))
 		return;
 	error_errno(ARRAY_ADD(vm->errors, vm->n_errors), errno, operation,
-		    errno == ETIMEDOUT ? ASIDE_LATE : NULL);
+		    errno == ETIMEDOUT ? aside_late : NULL);
 }
 
 /*
