@@ -46,6 +46,11 @@
 #define STOP_BUDGET (300 * NS_PER_MS)
 #define SPIN_NS 100000ull	/* longer than a stop takes natively: sleeping costs more */
 #define TICK_USECS 10000	/* how often a blocked wait looks at its deadline */
+/*
+ * A wait is over its deadline only when it has seen half of the ticks until then, too: where the
+ * whole host paused (a guest whose CPUs were taken away), the thread had no time to answer in.
+ */
+#define LEAST_TICKS(timeout) ((timeout) / 1000 / TICK_USECS / 2)
 #define LIFETIME_SECS 2		/* the kernel then kills us, if even the parent is gone */
 #define SLOW_LIFETIME_SECS 8
 #define SAME_THREAD_TRIES 3
@@ -110,7 +115,7 @@ enum owner_outcome tracer_fail(struct tracer *t, enum owner_outcome outcome)
  */
 static int wait_stop(struct tracer *t, pid_t tid, uint64_t timeout, int *status)
 {
-	uint64_t start = now_ns();
+	uint64_t start = now_ns(), ticks = 0;
 
 	for (;;) {
 		uint64_t waited = now_ns() - start;
@@ -125,7 +130,8 @@ static int wait_stop(struct tracer *t, pid_t tid, uint64_t timeout, int *status)
 		}
 		if (rc < 0 && errno != EINTR)
 			return -1;
-		if (waited > timeout)
+		ticks += rc < 0;
+		if (waited > timeout && ticks >= LEAST_TICKS(timeout))
 			return 0;
 	}
 }
