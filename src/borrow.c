@@ -146,7 +146,8 @@ int borrow_file(const struct vm_ref *ref, int fd, const struct device_numbers *n
 	if (pass_pair(pair))
 		return error_errno(e, errno, operation, NULL);
 	from = pair[0];
-	to = t.to = pair[1];
+	to = pair[1];
+	t.to = to;
 	child = run_child(&t);
 	if (child < 0)
 		return error_errno(e, errno, operation, NULL);
