@@ -103,14 +103,20 @@ int vhost_open(void)
 	return fd;
 }
 
+/*
+ * A tap of that name that was just closed is there until who looks at it (as vhostctl(8) says in SAFETY) has
+ * closed it, too, which takes some milliseconds under emulation.
+ */
 int tap_open(const char *name)
 {
 	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
-	int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+	int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC), rc;
 
 	need(fd, "/dev/net/tun");
 	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
-	need(ioctl(fd, TUNSETIFF, &ifr), "TUNSETIFF");
+	for (int tries = 0; (rc = ioctl(fd, TUNSETIFF, &ifr)) && errno == EBUSY && tries < 100; tries++)
+		nap_us(10000);
+	need(rc, "TUNSETIFF");
 	return fd;
 }
 

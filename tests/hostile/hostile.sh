@@ -91,7 +91,7 @@ against() {
 	done
 	check_good
 	[ ! -e "/proc/$pid" ] || [ "${3:-}" = stopped ] || wait_for 20 settled "$pid" || fail "one of its threads is stopped or traced"
-	kill -KILL "$hostile_pid"
+	kill -KILL "$hostile_pid" || fail "it ended by itself: $(cat "$t_dir/hostile.err")"
 	check_good
 }
 
