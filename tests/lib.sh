@@ -59,7 +59,7 @@ fail() {
 	echo "$*"
 	if [ -n "${t_command:-}" ]; then
 		printf 'last command: %s\nits status: %s\nits stdout: %s\nits stderr: %s\n' \
-			"$t_command" "$status" "$out" "$err"
+			"$t_command" "$status" "${out:0:4000}" "${err:0:4000}"
 	fi
 	exit 1
 }
