@@ -16,8 +16,10 @@
 #include "util.h"
 
 #define LATE_MS 5000		/* a read takes microseconds, but the machine may be busy */
+#define LATE_AGAIN_MS 1000	/* once some are late: one after another they are waited for */
+#define SOME_LATE 2
 #define REMEMBER_MS 10000
-#define MOST_LEFT 16		/* children left behind at one time */
+#define MOST_LEFT 64		/* children left behind at one time */
 #define CHUNK 4096u		/* bytes of an answer in a message: below any bound on messages */
 
 const char aside_late[] = "the process keeps locked what this takes";
@@ -169,6 +171,15 @@ static bool was_late(ino_t ino)
 	return false;
 }
 
+static int64_t patience_ms(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < MOST_LEFT; i++)
+		n += aside.late[i].child || aside.late[i].until_ms > now_ms();
+	return n < SOME_LATE ? LATE_MS : LATE_AGAIN_MS;
+}
+
 /* One message of the child's. 0; or -1 and errno: ETIMEDOUT, or EPIPE when it has been ended. */
 static int receive(void *to, size_t len, int64_t until_ms)
 {
@@ -195,7 +206,7 @@ static int receive(void *to, size_t len, int64_t until_ms)
 /* 0; the errno of the read; or -1 and errno when there was no answer. */
 static int ask(int pid_fd, const struct request *r, struct proc_text *text)
 {
-	int64_t until_ms = now_ms() + LATE_MS;
+	int64_t until_ms = now_ms() + patience_ms();
 	_cleanup_free_ char *data = NULL;
 	struct answer a;
 
@@ -251,7 +262,7 @@ bool aside_answers(int pid_fd)
 	_cleanup_proc_text_ struct proc_text text = { 0 };
 
 	/* The cheapest that takes that lock. */
-	return !aside_read(pid_fd, "auxv", 4096, &text) || errno != ETIMEDOUT;
+	return !aside_read(pid_fd, "auxv", 4096, &text) || (errno != ETIMEDOUT && errno != EAGAIN);
 }
 
 int64_t aside_cpu_ns(void)

@@ -21,6 +21,7 @@ int aside_read(int pid_fd, const char *path, size_t max, struct proc_text *text)
 /*
  * Whether the process lets itself be looked into: the lock that execve() holds (exec_update_lock), also
  * while it closes files, is one that kcmp(), pidfd_getfd() and the opening of mem and maps wait for.
+ * If not: ETIMEDOUT, or EAGAIN when nobody could be sent to ask.
  */
 bool aside_answers(int pid_fd);
 

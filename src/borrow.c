@@ -13,6 +13,7 @@
 #include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "aside.h"
 #include "pass.h"
@@ -22,6 +23,7 @@ static const char operation[] = "borrow the VM's file";
 
 /* Children that may wait at one time for files of one VM. */
 #define MOST_WAITING 8
+#define TAKE_SECS 5		/* microseconds, but the machine may be busy */
 
 struct taking {
 	int pidfd, fd, to;
@@ -31,18 +33,35 @@ struct taking {
 	bool taken;		/* and may be one to be stuck with */
 };
 
+/* pidfd_getfd() can wait for a lock that the process has for ever: then the kernel ends the child. */
+static int take_file(struct taking *t)
+{
+	struct sigevent end = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+	struct itimerspec at = { .it_value = { TAKE_SECS, 0 } };
+	timer_t timer;
+	int fd;
+
+	if (timer_create(CLOCK_MONOTONIC, &end, &timer) || timer_settime(timer, 0, &at, NULL)) {
+		t->errnum = errno;
+		return -1;
+	}
+	t->errnum = ETIMEDOUT;
+	fd = pidfd_getfd(t->pidfd, t->fd, 0);
+	t->errnum = fd < 0 ? errno : 0;
+	timer_delete(timer);
+	return fd;
+}
+
 /* The child: it shares our memory, and we stand still until it ends. */
 static int take(void *arg)
 {
 	struct taking *t = arg;
 	const struct device_class *class;
 	struct statx sx;
-	int fd = pidfd_getfd(t->pidfd, t->fd, 0);
+	int fd = take_file(t);
 
-	if (fd < 0) {
-		t->errnum = errno;
+	if (fd < 0)
 		return 0;
-	}
 	t->taken = true;
 	/* Without DONT_SYNC this would ask a server, too. */
 	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &sx)) {
@@ -120,6 +139,8 @@ static int explain(const struct vm_ref *ref, int fd, int errnum, struct error *e
 				 (int)ref->pid, fd);
 	case ESRCH:
 		return error_set(e, STATUS_NOT_FOUND, errnum, operation, "process %d is gone", (int)ref->pid);
+	case ETIMEDOUT:
+		return error_errno(e, errnum, operation, aside_late);
 	default:
 		return error_errno(e, errnum, operation, NULL);
 	}
@@ -142,7 +163,7 @@ int borrow_file(const struct vm_ref *ref, int fd, const struct device_numbers *n
 				 "themselves be closed; is the server of their file system alive?",
 				 (int)ref->pid);
 	if (!aside_answers(ref->proc_fd))
-		return error_errno(e, ETIMEDOUT, operation, aside_late);
+		return explain(ref, fd, errno, e);
 	if (pass_pair(pair))
 		return error_errno(e, errno, operation, NULL);
 	from = pair[0];

@@ -70,7 +70,7 @@ static int write_out(struct run *r, char *text, struct error *e)
 
 	if (!r->o->output || !text)
 		return output_stream(r->ctx, text, &r->stopper, &r->closed, e);
-	ret = replace_file(r->o->output, text, e);
+	ret = replace_file(r->o->output, text, &r->stopper, e);
 	free(text);
 	return ret;
 }

@@ -144,6 +144,7 @@ static void note(struct run *r, const char *text)
 
 static int try(struct run *r, struct error *e)
 {
+	size_t planned = r->trial.n_undos;
 	struct error second = ERROR_INIT;
 	int ret;
 
@@ -152,6 +153,11 @@ static int try(struct run *r, struct error *e)
 			tell_left(r);
 		return -1;
 	}
+	/* Somebody changed more of it during the baseline. */
+	if (r->trial.n_undos > planned)
+		tell_remedy(r);
+	if (!r->trial.n_undos)
+		note(r, "nothing was to be changed: the values were there before");
 	sampler_forget(&r->sampler);
 	ret = measure(r, SIDE_TRIAL, e);
 	if (r->o->keep && ret == 0 && !r->stopper.got) {
@@ -206,8 +212,6 @@ static int run_trial(struct run *r, struct error *e)
 		scan_kernel(&kernel);
 		return output_changes(r->ctx, kernel.kernel, &r->trial.changes, NULL, 0, e);
 	}
-	if (!r->trial.n_undos)
-		note(r, "nothing was to be changed: the values were there before");
 	if (sampler_open(&r->sampler, r->ctx->argv[0], r->source, e))
 		return -1;
 	r->sampler.tell = output_asked;

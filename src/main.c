@@ -88,12 +88,15 @@ static int run(struct context *ctx, struct stopper *held, int argc, char **argv,
 
 int main(int argc, char **argv)
 {
+	/* A document goes out in one write(): where that fails, nothing of it is there. */
+	static char out[1 << 20];
 	struct context ctx = { .commands = commands, .out = stdout, .err = stderr };
 	struct stopper held = STOPPER_INIT;
 	struct error e = ERROR_INIT;
 	int rc;
 
 	reserve_standard_fds();
+	setvbuf(stdout, out, _IOFBF, sizeof(out));
 	signal(SIGPIPE, SIG_IGN); /* a reader that went away is a write error, reported as such */
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C"); /* numbers are for programs, in every format */

@@ -257,14 +257,15 @@ void monitor_take_scan(struct monitor *m, struct state *s, bool whole)
 	for (size_t i = 0; i < s->n_vms; i++) {
 		struct watched_vm *vm = watched(m, &s->vms[i]);
 
+		if (vm)
+			vm->seen = true;
+		/* Which fds are one file, and so what is a device or a VM, is not known: the next scan may tell. */
+		if (s->vms[i].locked || s->files_unknown)
+			continue;
 		if (!vm) {
 			add_vm(m, &s->vms[i]);
 			continue;
 		}
-		vm->seen = true;
-		/* Which of its fds are one file is not known of it. */
-		if (s->vms[i].locked)
-			continue;
 		take_devices(m, vm, &s->vms[i], true);
 		take_taps(m, vm, &s->vms[i]);
 		drop_taps(m, vm, &s->vms[i]);

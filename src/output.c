@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "output.h"
 
-#include <limits.h>
 #include <stdio_ext.h>
 #include <string.h>
 
@@ -59,26 +58,6 @@ static int write_document(struct context *ctx, char *text, struct error *e)
 	return rc;
 }
 
-/* A pipe that can be written to takes PIPE_BUF bytes at once, pipe(7): no write() waits for who reads it. */
-static int write_pieces(int fd, const char *text, struct stopper *stopper, bool *stopped)
-{
-	size_t left = strlen(text);
-
-	while (left) {
-		ssize_t n;
-
-		*stopped = !stopper_until_writable(stopper, fd);
-		if (*stopped)
-			return 0;
-		n = write(fd, text, left < PIPE_BUF ? left : PIPE_BUF);
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			return -1;
-		text += n > 0 ? n : 0;
-		left -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
-
 int output_stream(struct context *ctx, char *text, struct stopper *stopper, bool *closed, struct error *e)
 {
 	int rc = 0;
@@ -86,7 +65,7 @@ int output_stream(struct context *ctx, char *text, struct stopper *stopper, bool
 	*closed = false;
 	if (!text || ctx->quiet)
 		return write_document(ctx, text, e);
-	if (fflush(ctx->out) || write_pieces(fileno(ctx->out), text, stopper, closed)) {
+	if (fflush(ctx->out) || stopper_write(stopper, fileno(ctx->out), text, closed)) {
 		*closed = errno == EPIPE;
 		if (!*closed)
 			rc = error_errno(e, errno, "write standard output", NULL);

@@ -21,12 +21,19 @@
 
 static const char *const operation = "run a call in the VM's context";
 
+/* What the child that searches shares with us. */
+struct found {
+	struct arch_gadgets g;
+	int errnum;		/* why it could not read the memory */
+};
+
 struct search {
+	int proc_fd;
 	int mem, pagemap;	/* pagemap is -1 when all pages are looked at */
 	const struct proc_text *maps;
 	size_t budget, page;
 	unsigned char *text;	/* TEXT_CHUNK bytes */
-	struct arch_gadgets *g;
+	struct found *found;
 };
 
 static bool is_libc(const struct proc_map *m)
@@ -57,7 +64,7 @@ static bool search_range(struct search *s, uint64_t at, uint64_t end)
 		if (got <= 0)
 			return true;
 		s->budget -= (size_t)got < s->budget ? (size_t)got : s->budget;
-		if (arch_find_gadgets(s->text, (size_t)got, at, s->g))
+		if (arch_find_gadgets(s->text, (size_t)got, at, &s->found->g))
 			return false;
 		if ((size_t)got <= TEXT_OVERLAP)
 			return true;
@@ -126,11 +133,17 @@ static bool is_whole(const struct arch_gadgets *g)
 	return g->syscall && g->sigreturn;
 }
 
-/* The child: what is in memory first, then all. */
+/* The child: what is in memory first, then all. Even to open it can wait for a lock that the VM has. */
 static void search(void *arg)
 {
 	struct search *s = arg;
 
+	s->mem = openat(s->proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+	if (s->mem < 0) {
+		s->found->errnum = errno;
+		return;
+	}
+	s->pagemap = openat(s->proc_fd, "pagemap", O_RDONLY | O_CLOEXEC);
 	/* Who may be left behind must not keep a pipe or a lock of ours. */
 	if (dup2(s->mem, 0) < 0 || (s->pagemap >= 0 && dup2(s->pagemap, 1) < 0) ||
 	    close_range(2, UINT_MAX, 0))
@@ -142,27 +155,33 @@ static void search(void *arg)
 		s->pagemap = 1;
 		search_maps(s);
 	}
-	if (!is_whole(s->g)) {
+	if (!is_whole(&s->found->g)) {
 		s->pagemap = -1;
 		s->budget = TEXT_MAX;
 		search_maps(s);
 	}
 }
 
-/* s->g as far as it was found. -1 when the child did not come to an end. */
+/* @g as far as it was found. -1 when the memory could not be read, or the child did not come to an end. */
 static int search_in_child(struct search *s, struct arch_gadgets *g, struct error *e)
 {
+	struct found found;
 	int errnum;
 
-	s->g = child_share(sizeof(*s->g));
-	if (!s->g)
+	s->found = child_share(sizeof(*s->found));
+	if (!s->found)
 		return error_errno(e, errno, operation, NULL);
 	errnum = child_run(search, s, SEARCH_MS);
-	*g = *s->g;
-	munmap(s->g, sizeof(*s->g));
+	found = *s->found;
+	munmap(s->found, sizeof(*s->found));
+	*g = found.g;
 	switch (errnum) {
 	case 0:
-		return 0;
+		if (!found.errnum)
+			return 0;
+		return error_errno(e, found.errnum, operation,
+				   "its memory cannot be read: root (CAP_SYS_PTRACE) is needed, and "
+				   "kernel.yama.ptrace_scope below 3");
 	case ETIMEDOUT:
 		return error_set(e, STATUS_FAILED, ETIMEDOUT, operation,
 				 "reading its code takes too long (is it on a file system that does "
@@ -176,15 +195,8 @@ static int search_in_child(struct search *s, struct arch_gadgets *g, struct erro
 
 int owner_code_find(int proc_fd, const struct proc_text *maps, struct arch_gadgets *g, struct error *e)
 {
-	_cleanup_close_ int mem = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
-	_cleanup_close_ int pagemap = openat(proc_fd, "pagemap", O_RDONLY | O_CLOEXEC);
-	struct search s = { .mem = mem, .pagemap = pagemap, .maps = maps,
-			    .page = (size_t)sysconf(_SC_PAGESIZE) };
+	struct search s = { .proc_fd = proc_fd, .maps = maps, .page = (size_t)sysconf(_SC_PAGESIZE) };
 
-	if (mem < 0)
-		return error_errno(e, errno, operation,
-				   "its memory cannot be read: root (CAP_SYS_PTRACE) is needed, and "
-				   "kernel.yama.ptrace_scope below 3");
 	if (search_in_child(&s, g, e) < 0)
 		return -1;
 	if (is_whole(g))

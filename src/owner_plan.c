@@ -43,7 +43,8 @@ int owner_plan_read(int proc_fd, struct owner_plan *plan, struct error *e)
 	size_t pos = 0, len;
 
 	if (aside_read(proc_fd, "maps", MAPS_MAX, &maps) < 0)
-		return error_errno(e, errno, operation, "its memory map cannot be read");
+		return error_errno(e, errno, operation,
+				   errno == ETIMEDOUT ? aside_late : "its memory map cannot be read");
 	while ((line = proc_next_line(maps.data, maps.len, &pos, &len))) {
 		struct proc_map m;
 

@@ -19,6 +19,8 @@
 #define SYS_epoll_pwait2 441	/* Linux 5.11 */
 #endif
 
+static const char operation[] = "look at the VM's threads";
+
 /*
  * Calls in which a thread only waits, in the order in which they are borrowed.
  * Those of the last group may end with EINTR after any ptrace stop (signal(7): also a read from inotify, and
@@ -78,7 +80,7 @@ static long waiting_in(int proc_fd, pid_t tid)
 	return proc_number(text.data, len, 4096, &nr) ? (long)nr : -1;
 }
 
-/* -1: not to be borrowed. */
+/* -1: not to be borrowed; ETIMEDOUT when that could not be seen, which then goes for all of them. */
 static int thread_rank(int proc_fd, pid_t pid, pid_t tid, enum owner_thread rule)
 {
 	struct proc_stat st;
@@ -86,6 +88,7 @@ static int thread_rank(int proc_fd, pid_t pid, pid_t tid, enum owner_thread rule
 	int rank;
 
 	snprintf(path, sizeof(path), "task/%d/stat", tid);
+	errno = 0;
 	/*
 	 * Flags first: of a vhost or io_uring worker the syscall file shows registers
 	 * that were never its own.
@@ -133,7 +136,7 @@ int owner_threads(int proc_fd, pid_t pid, enum owner_thread rule, struct owner_c
 	if (!dir) {
 		if (fd >= 0)
 			close(fd);
-		return error_errno(e, errno, "look at the VM's threads", NULL);
+		return error_errno(e, errno, operation, NULL);
 	}
 	while (!enough(found, n) && (entry = readdir(dir))) {
 		uint64_t tid;
@@ -143,6 +146,8 @@ int owner_threads(int proc_fd, pid_t pid, enum owner_thread rule, struct owner_c
 		    (rule == OWNER_THREAD_MAIN && (pid_t)tid != pid))
 			continue;
 		rank = thread_rank(proc_fd, pid, (pid_t)tid, rule);
+		if (rank < 0 && errno == ETIMEDOUT)
+			return error_errno(e, ETIMEDOUT, operation, aside_late);
 		if (rank >= 0)
 			n = insert(found, n, (struct owner_candidate){ (pid_t)tid, rank });
 	}

@@ -49,8 +49,10 @@
 /*
  * A wait is over its deadline only when it has seen half of the ticks until then, too: where the
  * whole host paused (a guest whose CPUs were taken away), the thread had no time to answer in.
+ * At three times the deadline it is in any case: ticks are also few where we get little CPU.
  */
 #define LEAST_TICKS(timeout) ((timeout) / 1000 / TICK_USECS / 2)
+#define LATEST(timeout) ((timeout) * 3)
 #define LIFETIME_SECS 2		/* the kernel then kills us, if even the parent is gone */
 #define SLOW_LIFETIME_SECS 8
 #define SAME_THREAD_TRIES 3
@@ -131,7 +133,7 @@ static int wait_stop(struct tracer *t, pid_t tid, uint64_t timeout, int *status)
 		if (rc < 0 && errno != EINTR)
 			return -1;
 		ticks += rc < 0;
-		if (waited > timeout && ticks >= LEAST_TICKS(timeout))
+		if (waited > timeout && (ticks >= LEAST_TICKS(timeout) || waited > LATEST(timeout)))
 			return 0;
 	}
 }

@@ -97,15 +97,26 @@ static int find_one(struct policy_run *run, struct error *e)
 	return ret < 0 ? error_target(e, "%s", run->only) : 0;
 }
 
+/* Whole or not at all: those that could not be looked into, or whose name is not known, may be meant, too. */
+static int check_all_known(const struct state *s, struct error *e)
+{
+	const struct vm *unnamed = scan_unnamed(s);
+
+	if (!unnamed)
+		return scan_check(s, e);
+	return error_set(e, STATUS_FAILED, 0, "find the VMs",
+			 "the command line of process %d could not be read, which has its name; --vm picks "
+			 "another VM", (int)unnamed->pid);
+}
+
 /* scan_host() lists them by pid, and so they are locked: two runs cannot each wait for the other. */
 static int find_all(struct policy_run *run, struct error *e)
 {
 	struct selection sel = { 0 };
 	int ret = target_find(NULL, 0, &run->state, &sel, e);
 
-	/* Whole or not at all: those that could not be looked into may be meant, too. */
 	if (ret == 0)
-		ret = scan_check(&run->state, e);
+		ret = check_all_known(&run->state, e);
 	for (size_t i = 0; ret == 0 && i < sel.n; i++)
 		if (policy_matches(run->policy, sel.items[i].vm))
 			add_vm(run, sel.items[i].vm);

@@ -32,22 +32,31 @@ static int failed(struct error *e, const char *path)
 	return error_target(e, "%s", path);
 }
 
+static bool is_pipe(const char *path)
+{
+	struct stat st;
+	bool pipe = !stat(path, &st) && S_ISFIFO(st.st_mode);
+
+	errno = ENXIO;
+	return pipe;
+}
+
 /*
  * A device or a pipe is no file that another could stand in for. A pipe that nobody reads is an error:
  * who waits for a reader in open() does not hear the signals that wait, too.
  */
-static int write_into(const char *path, const char *text, struct error *e)
+static int write_into(const char *path, const char *text, struct stopper *stopper, struct error *e)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	bool written;
+	bool written, stopped;
 
-	if (fd < 0 && errno == ENXIO) {
+	if (fd < 0 && errno == ENXIO && is_pipe(path)) {
 		error_errno(e, ENXIO, "write the file", "nobody reads it");
 		return error_target(e, "%s", path);
 	}
 	if (fd < 0)
 		return failed(e, path);
-	written = !fcntl(fd, F_SETFL, O_WRONLY) && write_all(fd, text);
+	written = !stopper_write(stopper, fd, text, &stopped);
 	if (close(fd) || !written)
 		return failed(e, path);
 	return 0;
@@ -93,7 +102,7 @@ static int replace(const char *path, const char *text, const struct stat *old, s
 	return -1;
 }
 
-int replace_file(const char *path, const char *text, struct error *e)
+int replace_file(const char *path, const char *text, struct stopper *stopper, struct error *e)
 {
 	_cleanup_free_ char *target = realpath(path, NULL);
 	struct stat old;
@@ -106,5 +115,5 @@ int replace_file(const char *path, const char *text, struct error *e)
 	}
 	if (stat(target, &old))
 		return failed(e, path);
-	return S_ISREG(old.st_mode) ? replace(target, text, &old, e) : write_into(target, text, e);
+	return S_ISREG(old.st_mode) ? replace(target, text, &old, e) : write_into(target, text, stopper, e);
 }

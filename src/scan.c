@@ -378,6 +378,14 @@ int scan_check(const struct state *s, struct error *e)
 	return failed ? -1 : 0;
 }
 
+const struct vm *scan_unnamed(const struct state *s)
+{
+	for (size_t i = 0; i < s->n_vms; i++)
+		if (s->vms[i].name_unread)
+			return &s->vms[i];
+	return NULL;
+}
+
 static bool begins_with(const char *text, const char *name, bool any_case)
 {
 	size_t len = name ? strlen(name) : 0;

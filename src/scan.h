@@ -42,6 +42,8 @@ const struct error *scan_denied(const struct state *s);
 const struct error *scan_failed(const struct state *s);
 /* -1 with that error as @e, for who cannot do with a part. */
 int scan_check(const struct state *s, struct error *e);
+/* A VM whose command line could not be read, so that nobody can tell whether a name is its; NULL: none is. */
+const struct vm *scan_unnamed(const struct state *s);
 
 /*
  * A process whose command line names it @text, or a beginning of @text that a slash follows, and

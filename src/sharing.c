@@ -7,8 +7,11 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "aside.h"
 #include "child.h"
 #include "util.h"
+
+static const char operation[] = "kcmp";
 
 /* One fd of one process. */
 struct held {
@@ -25,11 +28,13 @@ struct held {
  */
 struct comparing {
 	int errnum;		/* of the first failure of kcmp */
+	volatile pid_t a, b;	/* those it compares */
 	size_t n;
 	struct held held[];
 };
 
 #define COMPARE_MS 10000	/* some microseconds for each file */
+#define COMPARE_TRIES 3		/* each time without those that it waited for */
 
 /* <0, 0, >0 as memcmp. The kernel gives open files an order that lasts until reboot. */
 static int compare(const struct held *a, const struct held *b, struct comparing *c)
@@ -38,6 +43,8 @@ static int compare(const struct held *a, const struct held *b, struct comparing 
 
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
+	c->a = a->pid;
+	c->b = b->pid;
 	order = syscall(SYS_kcmp, a->pid, b->pid, KCMP_FILE, (unsigned long)a->fd,
 			(unsigned long)b->fd);
 	if (order == 0)
@@ -187,27 +194,58 @@ static void resolve(struct state *s, const struct comparing *c)
 	compact(s, verdicts);
 }
 
+/* One of the two keeps what kcmp() takes. Which of them is not to be told, so neither is asked again. */
+static void leave_out(struct state *s, const struct comparing *c)
+{
+	for (size_t v = 0; v < s->n_vms; v++) {
+		struct vm *vm = &s->vms[v];
+
+		if (vm->locked || (vm->pid != c->a && vm->pid != c->b))
+			continue;
+		vm->locked = true;
+		error_errno(ARRAY_ADD(vm->errors, vm->n_errors), ETIMEDOUT, operation, aside_late);
+	}
+}
+
+/* 0; ETIMEDOUT, after which there is another try without who was waited for; or what else failed. */
+static int compare_files(struct state *s, size_t n)
+{
+	size_t size = sizeof(struct comparing) + n * sizeof(struct held);
+	struct comparing *c = collect(s, size);
+	int errnum;
+
+	if (!c)
+		return errno;
+	errnum = child_run(compare_all, c, COMPARE_MS);
+	s->files_unknown = errnum != 0;
+	if (errnum == ETIMEDOUT)
+		leave_out(s, c);
+	if (!errnum) {
+		resolve(s, c);
+		errnum = c->errnum;
+	}
+	munmap(c, size);
+	return errnum;
+}
+
 void sharing_resolve(struct state *s)
 {
-	struct comparing *c;
-	size_t n = 0, size;
-	int errnum;
+	int errnum = ETIMEDOUT;
+	size_t n = 0;
 
 	forget_holders(s);
 	for (size_t v = 0; v < s->n_vms; v++)
 		n += s->vms[v].n_devices;
 	if (n < 2)
 		return;
-	size = sizeof(*c) + n * sizeof(c->held[0]);
-	c = collect(s, size);
-	errnum = c ? child_run(compare_all, c, COMPARE_MS) : errno;
-	if (c && !errnum) {
-		resolve(s, c);
-		errnum = c->errnum;
-	}
-	if (c)
-		munmap(c, size);
-	if (errnum)
-		error_errno(ARRAY_ADD(s->errors, s->n_errors), errnum, "kcmp",
+	for (int tries = 0; errnum == ETIMEDOUT && tries < COMPARE_TRIES; tries++)
+		errnum = compare_files(s, n);
+	if (!errnum)
+		return;
+	if (errnum == ECHILD)
+		error_set(ARRAY_ADD(s->errors, s->n_errors), STATUS_FAILED, 0, operation,
+			  "the process that does it was ended; files shared between processes are not told");
+	else
+		error_errno(ARRAY_ADD(s->errors, s->n_errors), errnum, operation,
 			    "files shared between processes are not told");
 }

@@ -161,6 +161,7 @@ struct vm {
 	int *idle_tuns;			/* fds of tun files without an interface: disabled queues */
 	size_t n_idle_tuns;
 	bool locked;			/* it does not let itself be looked into (aside_answers()) */
+	bool name_unread;		/* nor its command line: it may have any name, and any uuid */
 	struct worker *threads;		/* every vhost worker of the VM, whichever device it serves */
 	size_t n_threads;
 	struct error *errors;
@@ -174,6 +175,7 @@ struct state {
 	size_t n_vms;
 	struct tap *taps;		/* named by themselves, not by the VM that has them */
 	size_t n_taps;
+	bool files_unknown;		/* which fds are of one file, within a VM or of two (sharing.h) */
 	struct error *errors;		/* what concerns no single VM */
 	size_t n_errors;
 };

@@ -2,7 +2,9 @@
 #include "stopper.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <time.h>
 
@@ -93,7 +95,8 @@ bool stopper_came(struct stopper *s)
 	return stopper_wait(s, 0) != 0;
 }
 
-bool stopper_until_writable(struct stopper *s, int fd)
+/* Until @fd can be written to: true; or another signal than s->got comes while it cannot. */
+static bool until_writable(struct stopper *s, int fd)
 {
 	struct pollfd p[] = { { .fd = fd, .events = POLLOUT }, { .fd = s->fd, .events = POLLIN } };
 	const struct timespec now = { 0, 0 };
@@ -110,6 +113,26 @@ bool stopper_until_writable(struct stopper *s, int fd)
 			return false;
 		}
 	}
+}
+
+/* A pipe that can be written to takes PIPE_BUF bytes at once, pipe(7): no write() waits for who reads it. */
+int stopper_write(struct stopper *s, int fd, const char *text, bool *stopped)
+{
+	size_t left = strlen(text);
+
+	while (left) {
+		ssize_t n;
+
+		*stopped = !until_writable(s, fd);
+		if (*stopped)
+			return 0;
+		n = write(fd, text, left < PIPE_BUF ? left : PIPE_BUF);
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return -1;
+		text += n > 0 ? n : 0;
+		left -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
 }
 
 const char *stopper_name(int signo)

@@ -43,10 +43,10 @@ bool stopper_sleep(struct stopper *s, int64_t ms);
 bool stopper_came(struct stopper *s);
 
 /*
- * Until @fd can be written to: true; or a signal of stopper_start()'s comes while it cannot, another
- * than s->got.
+ * @text to @fd; @stopped, with 0, when a signal of stopper_start()'s, another than s->got, came while @fd
+ * could not be written to. -1 and errno.
  */
-bool stopper_until_writable(struct stopper *s, int fd);
+int stopper_write(struct stopper *s, int fd, const char *text, bool *stopped);
 
 /* "SIGINT" for SIGINT. */
 const char *stopper_name(int signo);

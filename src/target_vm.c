@@ -71,7 +71,9 @@ static int ambiguous(struct error *e, const struct state *s, const char *text, s
 static int no_vm(struct error *e, const struct state *s, const char *text)
 {
 	pid_t denied = scan_denied(s) ? scan_find_denied(text) : 0;
+	const struct vm *unnamed = scan_unnamed(s);
 	struct target_words names = { .len = 0 };
+	char unread[80] = "";
 
 	if (scan_check(s, e))
 		return error_target(e, "%s", text);
@@ -86,9 +88,12 @@ static int no_vm(struct error *e, const struct state *s, const char *text)
 
 		target_add_word(&names, name);
 	}
-	error_set(e, STATUS_NOT_FOUND, 0, NULL, "no such VM; %s%s%s",
+	if (unnamed)
+		snprintf(unread, sizeof(unread), "; the command line of process %d could not be read",
+			 (int)unnamed->pid);
+	error_set(e, STATUS_NOT_FOUND, 0, NULL, "no such VM; %s%s%s%s",
 		  s->n_vms ? "there are: " : "none was found", names.text,
-		  scan_denied(s) ? "; some processes could not be read" : "");
+		  scan_denied(s) ? "; some processes could not be read" : "", unread);
 	return error_target(e, "%s", text);
 }
 

@@ -111,7 +111,7 @@ static int attach_back(struct trial *t, size_t first, const struct selected *ite
 
 	for (size_t i = first; i < t->n_undos; i++)
 		if (t->undos[i].kind == TRIAL_WORKERS && t->undos[i].fd == u->fd &&
-		    t->undos[i].value == u->value)
+		    t->undos[i].value == u->value && t->undos[i].set && !t->undos[i].lost)
 			ranges_add(&queues, t->undos[i].queue, t->undos[i].queue);
 	ret = workers_attach(&job, &queues, u->value, e);
 	for (size_t i = first; ret == 0 && i < t->n_undos; i++)

@@ -220,6 +220,7 @@ static int read_identity(int pid_fd, struct vm *vm)
 		if (proc_is_shortage(errno))
 			return -1;
 		note_unread(vm, "read command line");
+		vm->name_unread = true;
 		return 0;
 	}
 	vmname_parse(cmdline.data, cmdline.len, &vm->name, &vm->uuid);

@@ -126,6 +126,18 @@ test_fuse() {
 test_locked() {
 	need_fuse
 	against locked
+	# Any name may be its own.
+	hostile locked
+	attack show no-such-name
+	expect_status 3
+	expect_match err "command line of process $pid could not be read"
+	echo '{"schema":1,"vms":[{"match":{"name":"good"},"devices":[{"match":{"kind":"net"},"busyloop_usecs":5}]}]}' >"$t_dir/policy"
+	attack apply "$t_dir/policy"
+	expect_status 1
+	attack apply --vm good --dry-run "$t_dir/policy"
+	expect_status 0
+	kill -KILL "$hostile_pid"
+	check_good
 }
 test_stuck() {
 	need_fuse
