@@ -71,6 +71,7 @@ static const struct call {
 	{ __NR_setitimer, "setitimer", PLAIN, E(EINVAL) },
 	{ __NR_timer_create, "timer_create", PLAIN, E(EAGAIN) },
 	{ __NR_timer_settime, "timer_settime", PLAIN, E(EINVAL) },
+	{ __NR_timer_delete, "timer_delete", PLAIN, E(EINVAL) },
 	{ __NR_ptrace, "ptrace", REQUEST1, E(EPERM, ESRCH, EIO) },
 	{ __NR_process_vm_readv, "process_vm_readv", PLAIN, E(EPERM, ESRCH, EFAULT) },
 	{ __NR_process_vm_writev, "process_vm_writev", PLAIN, E(EPERM, ESRCH, EFAULT) },
