@@ -93,7 +93,7 @@ with_lock boot # two cores carry one lab
 started=$EPOCHREALTIME
 share=security_model=none,multidevs=remap
 # tsc=reliable: 6.1 would go by the HPET, each look at which leaves the emulated CPU.
-parameters="console=ttyS0 panic=-1 mitigations=off log_buf_len=4M tsc=reliable"
+parameters="console=ttyS0 panic=-1 oops=panic mitigations=off log_buf_len=4M tsc=reliable"
 
 # QEMU until its end. Fails when the kernel is not up in three minutes: on cores that it has to share, the emulation
 # may lose a timer of a boot, which is nothing of what is tested.
