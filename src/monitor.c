@@ -110,7 +110,7 @@ static void look_beside_known(struct monitor *m, const pid_t *fresh, size_t n)
 	state_free(&s);
 }
 
-/* False when nothing more is to be expected of it. @fresh: VMs that are to be looked at beside those known. */
+/* False when nothing more is to be expected of it. @fresh: VMs to be looked at beside those known. */
 static bool look_at_young(struct monitor *m, struct young *y, int64_t now_ns, pid_t **fresh, size_t *n_fresh)
 {
 	struct state s = { 0 };

@@ -259,7 +259,7 @@ void monitor_take_scan(struct monitor *m, struct state *s, bool whole)
 
 		if (vm)
 			vm->seen = true;
-		/* Which fds are one file, and so what is a device or a VM, is not known: the next scan may tell. */
+		/* Which fds are one file, and so what is a device, is not known: the next scan may tell. */
 		if (s->vms[i].locked || s->files_unknown)
 			continue;
 		if (!vm) {

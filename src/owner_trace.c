@@ -49,10 +49,10 @@
 /*
  * A wait is over its deadline only when it has seen half of the ticks until then, too: where the
  * whole host paused (a guest whose CPUs were taken away), the thread had no time to answer in.
- * At three times the deadline it is in any case: ticks are also few where we get little CPU.
+ * A second later it is in any case: ticks are also few where we get little CPU.
  */
 #define LEAST_TICKS(timeout) ((timeout) / 1000 / TICK_USECS / 2)
-#define LATEST(timeout) ((timeout) * 3)
+#define LATEST(timeout) ((timeout) + 1000 * NS_PER_MS)
 #define LIFETIME_SECS 2		/* the kernel then kills us, if even the parent is gone */
 #define SLOW_LIFETIME_SECS 8
 #define SAME_THREAD_TRIES 3

@@ -114,6 +114,15 @@ refused_for_kthread() {
 	expect_match err "kt/scsi0: create a worker: the device's worker is a kernel thread, and the kernel makes no further ones"
 }
 
+kernel_threads_are_told_apart() {
+	local tid
+	prove_all kt 8
+	changes worker pin kt/scsi0 0 1
+	tid=$(jq '.changes[0].worker_tid' <<<"$out")
+	expect_eq "its cpus" "$(sed -n 's/^Cpus_allowed_list:\t//p' "/proc/$tid/status")" 1
+	proved_by_kicks scsi0 2 "$tid"
+}
+
 test_workers_that_are_kernel_threads() {
 	[ -e /sys/module/vhost/parameters/fork_from_owner_default ] || skip "this kernel has no choice of it"
 	vmm_up kt 4 --kthread --helpers 2 --vsock 78
@@ -144,12 +153,7 @@ test_workers_that_are_kernel_threads() {
 	ctl worker attach kt/scsi0/2 1
 	expect_status 3
 	expect_threads "$VMM_PID" 2
-	prove_all kt 8
-	local tid
-	changes worker pin kt/scsi0 0 1
-	tid=$(jq '.changes[0].worker_tid' <<<"$out")
-	expect_eq "its cpus" "$(sed -n 's/^Cpus_allowed_list:\t//p' "/proc/$tid/status")" 1
-	proved_by_kicks scsi0 2 "$tid"
+	has_no_snapshot || kernel_threads_are_told_apart
 	run no_snapshot "$VHOSTCTL" worker pin kt/scsi0 0 0
 	expect_status 5
 	expect_match err "which of the VM's 2 vhost threads is worker 0 is not known, .* no second worker can be made beside a kernel thread"

@@ -398,17 +398,23 @@ static void names_another_tracer(void **state)
 	struct owner_call c = get_call(&s);
 	char name[16];
 	struct error e;
-	pid_t tracer = fork();
+	int there[2];
+	pid_t tracer;
 
 	(void)state;
+	assert_int_equal(pipe(there), 0);
+	tracer = fork();
 	if (tracer == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		prctl(PR_SET_NAME, "debugger");
 		ptrace(PTRACE_SEIZE, s.pid, 0, 0);
-		for (;;)
+		for (close(there[0]), close(there[1]);;)
 			pause();
 	}
-	usleep(50000);
+	/* Its end is closed when it is attached. */
+	close(there[1]);
+	assert_int_equal(read(there[0], name, 1), 0);
+	close(there[0]);
 	assert_int_equal(run(&s, OWNER_THREAD_ANY, &c, &e), STATUS_DENIED);
 	snprintf(name, sizeof(name), "%d", tracer);
 	assert_non_null(strstr(e.message, name));
