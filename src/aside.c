@@ -161,12 +161,17 @@ static void leave(ino_t ino)
 	aside.child = 0;
 }
 
+static bool counts(const struct late *l)
+{
+	return l->child || l->until_ms > now_ms();
+}
+
 /* For a while; and for as long as a child of ours waits for it: one is enough. */
 static bool was_late(ino_t ino)
 {
 	find_room();
 	for (size_t i = 0; i < MOST_LEFT; i++)
-		if (aside.late[i].ino == ino && (aside.late[i].child || aside.late[i].until_ms > now_ms()))
+		if (aside.late[i].ino == ino && counts(&aside.late[i]))
 			return true;
 	return false;
 }
@@ -176,7 +181,7 @@ static int64_t patience_ms(void)
 	size_t n = 0;
 
 	for (size_t i = 0; i < MOST_LEFT; i++)
-		n += aside.late[i].child || aside.late[i].until_ms > now_ms();
+		n += counts(&aside.late[i]);
 	return n < SOME_LATE ? LATE_MS : LATE_AGAIN_MS;
 }
 

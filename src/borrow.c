@@ -13,9 +13,9 @@
 #include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "aside.h"
+#include "child.h"
 #include "pass.h"
 #include "util.h"
 
@@ -36,12 +36,10 @@ struct taking {
 /* pidfd_getfd() can wait for a lock that the process has for ever: then the kernel ends the child. */
 static int take_file(struct taking *t)
 {
-	struct sigevent end = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
-	struct itimerspec at = { .it_value = { TAKE_SECS, 0 } };
 	timer_t timer;
 	int fd;
 
-	if (timer_create(CLOCK_MONOTONIC, &end, &timer) || timer_settime(timer, 0, &at, NULL)) {
+	if (child_end_after(TAKE_SECS, &timer)) {
 		t->errnum = errno;
 		return -1;
 	}

@@ -68,6 +68,14 @@ int child_run(void (*work)(void *arg), void *arg, int deadline_ms)
 	return child < 0 ? errno : child_wait(child, deadline_ms);
 }
 
+int child_end_after(int secs, timer_t *timer)
+{
+	struct sigevent end = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+	struct itimerspec at = { .it_value = { secs, 0 } };
+
+	return timer_create(CLOCK_MONOTONIC, &end, timer) || timer_settime(*timer, 0, &at, NULL) ? -1 : 0;
+}
+
 void *child_share(size_t size)
 {
 	void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

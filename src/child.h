@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <sys/types.h>
+#include <time.h>
 
 /*
  * 0 when it came to its end (exit status 0) by the deadline; ETIMEDOUT when it was killed; ECHILD when it
@@ -19,6 +20,9 @@ int child_wait(pid_t child, int deadline_ms);
  * errno: as child_wait(), or there is no child.
  */
 int child_run(void (*work)(void *arg), void *arg, int deadline_ms);
+
+/* In a child: the kernel kills it in @secs seconds, whatever it waits in, for timer_delete(). -1 and errno. */
+int child_end_after(int secs, timer_t *timer);
 
 /* @size zeroed bytes that our children share with us, for munmap(). NULL and errno. */
 void *child_share(size_t size);

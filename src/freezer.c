@@ -5,21 +5,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "procfs.h"
 #include "util.h"
 
 #define TEXT_MAX 65536
-
-/* Of the first cgroup namespace, PROC_CGROUP_INIT_INO in include/linux/proc_ns.h. */
-static bool is_first_namespace(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/cgroup", &st) || st.st_ino == 0xEFFFFFFBu;
-}
+#define FIRST_CGROUP_NS 0xEFFFFFFBu
 
 /* The root of a hierarchy is never frozen, and is the only group without the file. */
 static bool is_root(const char *cgroup, const char *dir)
@@ -28,7 +20,7 @@ static bool is_root(const char *cgroup, const char *dir)
 	_cleanup_free_ char *type = xasprintf("%s/cgroup.type", dir);
 
 	/* In a cgroup namespace the root is called so from inside only; a group of version 2 has a type. */
-	return (!strcmp(cgroup, "/") && is_first_namespace()) || (!access(procs, F_OK) && access(type, F_OK));
+	return (!strcmp(cgroup, "/") && proc_in_first_ns("/proc/self/ns/cgroup", FIRST_CGROUP_NS)) || (!access(procs, F_OK) && access(type, F_OK));
 }
 
 static enum freezer_state look(const char *root, const char *cgroup, const char *file, char **words)

@@ -88,7 +88,7 @@ static int run(struct context *ctx, struct stopper *held, int argc, char **argv,
 
 int main(int argc, char **argv)
 {
-	/* A document goes out in one write(): where that fails, nothing of it is there. */
+	/* A document of that size goes out in one write(): where that fails, nothing of it is there. */
 	static char out[1 << 20];
 	struct context ctx = { .commands = commands, .out = stdout, .err = stderr };
 	struct stopper held = STOPPER_INIT;

@@ -150,7 +150,7 @@ static void look(struct monitor *m, int64_t now_ns)
 
 static int scan(struct monitor *m, struct error *e)
 {
-	int64_t start = cpu_ns();
+	int64_t start = cpu_ns(), cost;
 	struct state s = { 0 };
 	int ret = scan_host(&s, e);
 
@@ -161,8 +161,9 @@ static int scan(struct monitor *m, struct error *e)
 	}
 	state_free(&s);
 	/* Less than before: the child that reads for us was left behind, with what it had taken. */
-	if (cpu_ns() > start)
-		m->scan_cost_ns = cpu_ns() - start;
+	cost = cpu_ns() - start;
+	if (cost > 0)
+		m->scan_cost_ns = cost;
 	return ret;
 }
 

@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "owner_allow.h"
 #include "util.h"
 
@@ -421,8 +422,6 @@ static void set_timers(bool slow_calls)
 {
 	struct sigaction tick = { .sa_handler = on_tick };	/* no SA_RESTART */
 	struct itimerval every = { { 0, TICK_USECS }, { 0, TICK_USECS } };
-	struct sigevent end = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
-	struct itimerspec at = { .it_value = { slow_calls ? SLOW_LIFETIME_SECS : LIFETIME_SECS, 0 } };
 	timer_t timer;
 	sigset_t set;
 
@@ -431,8 +430,8 @@ static void set_timers(bool slow_calls)
 	sigfillset(&set);
 	sigdelset(&set, SIGALRM);
 	sigprocmask(SIG_SETMASK, &set, NULL);
-	if (timer_create(CLOCK_MONOTONIC, &end, &timer) == 0)
-		timer_settime(timer, 0, &at, NULL);
+	/* Without it, the parent ends us. */
+	(void)child_end_after(slow_calls ? SLOW_LIFETIME_SECS : LIFETIME_SECS, &timer);
 	setitimer(ITIMER_REAL, &every, NULL);
 }
 

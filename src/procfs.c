@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "state.h"
@@ -357,6 +358,13 @@ int proc_parse_schedstat(const char *buf, size_t len, int64_t *run_ns, int64_t *
 	*run_ns = (int64_t)run;
 	*wait_ns = (int64_t)wait;
 	return 0;
+}
+
+bool proc_in_first_ns(const char *path, uint64_t first)
+{
+	struct stat st;
+
+	return stat(path, &st) || st.st_ino == first;
 }
 
 int64_t proc_parse_ns(const char *link)

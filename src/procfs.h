@@ -86,6 +86,12 @@ int proc_parse_schedstat(const char *buf, size_t len, int64_t *run_ns, int64_t *
 /* Inode number of a namespace link, "net:[4026531840]". UNKNOWN if it is none. */
 int64_t proc_parse_ns(const char *link);
 
+/*
+ * Whether our namespace @path ("/proc/self/ns/pid") is the one the host started with, whose inode is @first:
+ * the PROC_..._INIT_INO of include/linux/proc_ns.h. Without such namespaces it is.
+ */
+bool proc_in_first_ns(const char *path, uint64_t first);
+
 /* One line of maps. @path points into the line: "" for anonymous memory. */
 struct proc_map {
 	uint64_t start, end, offset, inode;

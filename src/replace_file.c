@@ -32,25 +32,17 @@ static int failed(struct error *e, const char *path)
 	return error_target(e, "%s", path);
 }
 
-static bool is_pipe(const char *path)
-{
-	struct stat st;
-	bool pipe = !stat(path, &st) && S_ISFIFO(st.st_mode);
-
-	errno = ENXIO;
-	return pipe;
-}
-
 /*
  * A device or a pipe is no file that another could stand in for. A pipe that nobody reads is an error:
  * who waits for a reader in open() does not hear the signals that wait, too.
  */
-static int write_into(const char *path, const char *text, struct stopper *stopper, struct error *e)
+static int write_into(const char *path, const char *text, mode_t mode, struct stopper *stopper,
+		      struct error *e)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	bool written, stopped;
 
-	if (fd < 0 && errno == ENXIO && is_pipe(path)) {
+	if (fd < 0 && errno == ENXIO && S_ISFIFO(mode)) {
 		error_errno(e, ENXIO, "write the file", "nobody reads it");
 		return error_target(e, "%s", path);
 	}
@@ -115,5 +107,6 @@ int replace_file(const char *path, const char *text, struct stopper *stopper, st
 	}
 	if (stat(target, &old))
 		return failed(e, path);
-	return S_ISREG(old.st_mode) ? replace(target, text, &old, e) : write_into(target, text, stopper, e);
+	return S_ISREG(old.st_mode) ? replace(target, text, &old, e) :
+				      write_into(target, text, old.st_mode, stopper, e);
 }

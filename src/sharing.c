@@ -214,14 +214,15 @@ static int compare_files(struct state *s, size_t n)
 	struct comparing *c = collect(s, size);
 	int errnum;
 
+	s->files_unknown = true;
 	if (!c)
 		return errno;
 	errnum = child_run(compare_all, c, COMPARE_MS);
-	s->files_unknown = errnum != 0;
 	if (errnum == ETIMEDOUT)
 		leave_out(s, c);
 	if (!errnum) {
 		resolve(s, c);
+		s->files_unknown = false;
 		errnum = c->errnum;
 	}
 	munmap(c, size);

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "btf_cache.h"
 #include "btf_offsets.h"
@@ -23,6 +22,7 @@ static const char operation[] = "take a kernel snapshot";
 
 /* Past what 200 VMs of the largest devices come to; a process must not be able to fill our memory. */
 #define MOST_BYTES (256u << 20)
+#define FIRST_PID_NS 0xEFFFFFFCu
 
 struct stream {
 	char *data;
@@ -78,15 +78,10 @@ static int refused(int errnum, struct error *e)
 	return error_errno(e, errnum, operation, "the kernel took no BPF iterator");
 }
 
-/*
- * Thread ids are those of the initial pid namespace, whatever namespace we are in. Its inode
- * number is fixed (include/linux/proc_ns.h: PROC_PID_INIT_INO).
- */
+/* Thread ids are those of the initial pid namespace, whatever namespace we are in. */
 static int check_namespace(struct error *e)
 {
-	struct stat st;
-
-	if (stat("/proc/self/ns/pid", &st) || st.st_ino == 0xEFFFFFFCu)
+	if (proc_in_first_ns("/proc/self/ns/pid", FIRST_PID_NS))
 		return 0;
 	return error_set(e, STATUS_UNSUPPORTED, 0, operation,
 			 "its thread ids are those of the host, and this is another pid namespace");

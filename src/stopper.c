@@ -120,6 +120,7 @@ int stopper_write(struct stopper *s, int fd, const char *text, bool *stopped)
 {
 	size_t left = strlen(text);
 
+	*stopped = false;
 	while (left) {
 		ssize_t n;
 

@@ -153,7 +153,7 @@ static bool is_served(const struct trial *t, size_t i, size_t k)
 /* What is there to be put back; with @left, only what was set and is so still. */
 static bool counts(const struct trial_undo *u, bool left)
 {
-	return !left || (u->set && !u->lost);
+	return !left || trial_is_due(u);
 }
 
 static char *queue_list(const struct trial *t, size_t i, bool left)

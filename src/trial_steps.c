@@ -41,6 +41,11 @@ void trial_keep_kind(struct selection *sel, enum device_kind kind)
 	*sel = kept;
 }
 
+bool trial_is_due(const struct trial_undo *u)
+{
+	return u->set && !u->lost;
+}
+
 void trial_add_undo(struct trial *t, enum trial_kind kind, int fd, unsigned int queue, uint32_t value)
 {
 	*ARRAY_ADD(t->undos, t->n_undos) = (struct trial_undo){
@@ -161,7 +166,7 @@ static int put_back_value(struct trial *t, size_t first, struct error *e)
 	for (size_t i = first; i < t->n_undos; i++) {
 		const struct trial_undo *u = &t->undos[i];
 
-		if (u->kind == TRIAL_BUSYLOOP && u->set && !u->lost && u->value == t->undos[first].value)
+		if (u->kind == TRIAL_BUSYLOOP && trial_is_due(u) && u->value == t->undos[first].value)
 			*ARRAY_ADD(texts, n) = xasprintf("%d/fd%d/%u", (int)t->pid, u->fd, u->queue);
 	}
 	ret = set_busyloop(t, texts, n, t->undos[first].value, false, &ignored, e);
@@ -180,7 +185,7 @@ int trial_put_back_busyloop(struct trial *t, struct error *e)
 	int ret = 0;
 
 	for (size_t i = 0; i < t->n_undos; i++)
-		if (t->undos[i].kind == TRIAL_BUSYLOOP && t->undos[i].set && !t->undos[i].lost &&
+		if (t->undos[i].kind == TRIAL_BUSYLOOP && trial_is_due(&t->undos[i]) &&
 		    put_back_value(t, i, e))
 			ret = -1;
 	return ret;

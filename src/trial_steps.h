@@ -38,6 +38,8 @@ int trial_find(const struct trial *t, char *const *texts, size_t n, struct state
 /* Leave the devices of @kind, each by itself; those of a VM that was named as a whole, too. */
 void trial_keep_kind(struct selection *sel, enum device_kind kind);
 
+/* It was set, and its device is still the one it was set of: there is something to be put back. */
+bool trial_is_due(const struct trial_undo *u);
 void trial_add_undo(struct trial *t, enum trial_kind kind, int fd, unsigned int queue, uint32_t value);
 /* It was set, and was @before just then: that is put back, which need not be what was planned with. */
 void trial_note_set(struct trial *t, enum trial_kind kind, int fd, unsigned int queue, uint32_t before);

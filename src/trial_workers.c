@@ -111,7 +111,7 @@ static int attach_back(struct trial *t, size_t first, const struct selected *ite
 
 	for (size_t i = first; i < t->n_undos; i++)
 		if (t->undos[i].kind == TRIAL_WORKERS && t->undos[i].fd == u->fd &&
-		    t->undos[i].value == u->value && t->undos[i].set && !t->undos[i].lost)
+		    t->undos[i].value == u->value && trial_is_due(&t->undos[i]))
 			ranges_add(&queues, t->undos[i].queue, t->undos[i].queue);
 	ret = workers_attach(&job, &queues, u->value, e);
 	for (size_t i = first; ret == 0 && i < t->n_undos; i++)
@@ -163,7 +163,7 @@ int trial_put_back_workers(struct trial *t, struct error *e)
 	int ret = 0;
 
 	for (size_t i = 0; i < t->n_undos; i++)
-		if (t->undos[i].kind == TRIAL_WORKERS && t->undos[i].set && !t->undos[i].lost &&
+		if (t->undos[i].kind == TRIAL_WORKERS && trial_is_due(&t->undos[i]) &&
 		    on_device(t, t->undos[i].fd, i, true, e))
 			ret = -1;
 	while (ret == 0 && t->n_made)

@@ -17,7 +17,7 @@ BEGIN { split(expect, names, " "); for (i in names) missing[names[i]] }
 /^# begin / {
 	if (name != "") finish("")
 	name = $3
-	plan = seen = bad = has_plan = 0
+	plan = seen = bad = has_plan = reasons = 0
 	delete missing[name]
 	next
 }

@@ -194,13 +194,15 @@ static void fail_once(const struct site *site, int errnum)
 {
 	static struct run r;
 	const char *why;
+	int tries = 0;
 
 	r.fail = site;
 	r.errnum = errnum;
 	r.sites = NULL;
 	/* A run is not like another: with a thread that was busy there are more calls, or fewer. */
-	for (int tries = 0; !tries || (!r.reached && tries < TRIES); tries++)
+	do
 		run_anew(&r);
+	while (!r.reached && ++tries < TRIES);
 	f.faults++;
 	if (!r.reached) {
 		f.missed++;
