@@ -21,7 +21,7 @@ int child_wait(pid_t child, int deadline_ms);
  */
 int child_run(void (*work)(void *arg), void *arg, int deadline_ms);
 
-/* In a child: the kernel kills it in @secs seconds, whatever it waits in, for timer_delete(). -1 and errno. */
+/* In a child: the kernel kills it in @secs seconds, until timer_delete(). -1 and errno. */
 int child_end_after(int secs, timer_t *timer);
 
 /* @size zeroed bytes that our children share with us, for munmap(). NULL and errno. */

@@ -20,7 +20,9 @@ static bool is_root(const char *cgroup, const char *dir)
 	_cleanup_free_ char *type = xasprintf("%s/cgroup.type", dir);
 
 	/* In a cgroup namespace the root is called so from inside only; a group of version 2 has a type. */
-	return (!strcmp(cgroup, "/") && proc_in_first_ns("/proc/self/ns/cgroup", FIRST_CGROUP_NS)) || (!access(procs, F_OK) && access(type, F_OK));
+	if (!strcmp(cgroup, "/") && proc_in_first_ns("/proc/self/ns/cgroup", FIRST_CGROUP_NS))
+		return true;
+	return !access(procs, F_OK) && access(type, F_OK);
 }
 
 static enum freezer_state look(const char *root, const char *cgroup, const char *file, char **words)
