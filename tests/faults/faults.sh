@@ -3,7 +3,7 @@
 # Failing system calls, on the kernel under test: each that a command makes fails once with each errno that its
 # manual lists (tests/faults/site.c has them), beside a VM with real devices that must not notice.
 # FAULTS_SHARE=n: one fault in n.
-# timeout: 7200
+# timeout: 18000
 # shellcheck source=tests/lib.sh
 . tests/lib.sh
 # shellcheck source=tests/fixture/qemu.sh
