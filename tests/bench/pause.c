@@ -6,6 +6,8 @@
  * with three threads: the one that is borrowed, one that spins and reads the clock (what a
  * bystander notices), one idle.
  *
+ * The stop for one ioctl is also told part by part, from the log that "-v" prints.
+ *
  * With /dev/vhost-net the ioctls are real ones; without it they end with ENOTTY, which
  * costs the same but for the driver's own work.
  *
@@ -156,6 +158,34 @@ static void bare(struct series *s, pid_t pid, bool resumed)
 	add(s, *result);
 }
 
+/* What a stop for one ioctl consists of: each part ends before the first step of that name. */
+static const char *const part_ends[] = { "read registers", "process_vm_writev", "PTRACE_SYSCALL", "PTRACE_CONT" };
+#define N_PARTS (ARRAY_SIZE(part_ends) + 1)
+static struct series parts[N_PARTS] = {
+	{ .name = "1 ioctl, of which: it stops" },
+	{ .name = "1 ioctl, of which: it is looked at" },
+	{ .name = "1 ioctl, of which: it is made ready" },
+	{ .name = "1 ioctl, of which: it makes the call" },
+	{ .name = "1 ioctl, of which: it is put back" },
+};
+
+static void add_parts(const struct owner_log *log)
+{
+	uint64_t last = 0;
+	size_t part = 0;
+
+	if (log->stops != 1)
+		return;
+	seen->gap = 0;
+	for (size_t i = 1; i < log->n && part < N_PARTS - 1; i++) {
+		if (strcmp(log->entries[i].what, part_ends[part]))
+			continue;
+		add(&parts[part++], log->entries[i - 1].ns - last);
+		last = log->entries[i - 1].ns;
+	}
+	add(&parts[N_PARTS - 1], log->stopped_ns - last);
+}
+
 static void owner(struct series *s, pid_t pid, int proc_fd, int fd, size_t n, bool real)
 {
 	static struct owner_log log;
@@ -176,6 +206,8 @@ static void owner(struct series *s, pid_t pid, int proc_fd, int fd, size_t n, bo
 		exit(1);
 	}
 	add(s, log.stopped_ns);
+	if (n == 1)
+		add_parts(&log);
 }
 
 /* gdb stops every thread, so the spinning one tells how long. */
@@ -231,6 +263,8 @@ static void print_all(struct series *s, bool real)
 	print(&s[RESUMED], &s[BARE], "", real);
 	print(&s[ONE], &s[BARE], "<=2", real);
 	print(&s[ONE], &s[RESUMED], "", real);
+	for (size_t i = 0; i < N_PARTS && parts[i].n; i++)
+		print(&parts[i], &s[BARE], "", real);
 	print(&s[FOUR], &s[BARE], "", real);
 	print(&s[SIXTEEN], &s[BARE], "", real);
 	if (s[GDB].n)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Wall time of one busy-loop set by vhostctl and by gdb, interleaved, on one process: in the lab with a real
 # vhost-net device. Where there is none the owner context alone does it (tests/kill/poke.c), on a file that
-# refuses it. Prints rows for table.awk.
+# refuses it. Beside them a program that does nothing, and ours doing nothing. Prints rows for table.awk.
 set -euo pipefail
 rounds=${BENCH_ROUNDS:-20} gdb_rounds=${BENCH_GDB_ROUNDS:-3}
 dir=$(mktemp -d)
@@ -46,6 +46,7 @@ timed() {
 for ((i = 1; i <= rounds; i++)); do
 	timed tool by_tool $((i + 100))
 	timed nothing "$VHOSTCTL" --version >/dev/null
+	timed true /bin/true
 	if [ "$i" -le "$gdb_rounds" ]; then timed gdb by_gdb "$i"; fi
 done
 
@@ -58,6 +59,9 @@ row() {
 		"$(percentile "$2" 90)" "$(awk -v a="$(percentile "$2" 50)" -v b="$of" 'BEGIN { printf "%.2f", a / b }')" \
 		"$4" "$5"
 }
-row 'run of vhostctl --version' nothing nothing 'vhostctl --version' ''
+row 'run of true, which does nothing' true true 'true' ''
+row 'run of vhostctl --version' nothing true 'true' ''
 row "run of $tool" tool nothing 'vhostctl --version' ''
 row 'run of gdb, the same ioctl' gdb tool "$tool" '>=100'
+row 'run of gdb, the same ioctl' gdb nothing 'vhostctl --version' ''
+row 'run of gdb, the same ioctl' gdb true 'true' ''
