@@ -80,14 +80,16 @@ test_a_policy_becomes_true() {
 		expect_eq "second reading" "$(second_reading owner)" $'[50,21,50,21]\n16\n[0,0,1,2,3,4]\n8'
 		has_no_snapshot || expect_eq "third reading" "$(second_reading snapshot)" $'[50,21,50,21]\n16\n[0,0,1,2,3,4]\n8'
 	fi
-	# Nothing differs, so nobody is stopped.
+	# Nothing differs, so nobody is stopped, where it can be known without.
 	run apply "$policy" -v
 	expect_status 0
 	expect_json .changes '[]'
-	expect_match err 'no thread was stopped'
-	run strace -f -qq -e trace=ptrace -o "$t_dir/trace" "$VHOSTCTL" apply - <<<"$policy"
-	expect_status 0
-	expect_eq "ptrace calls" "$(grep -c ptrace "$t_dir/trace" || true)" 0
+	if ! has_no_snapshot; then
+		expect_match err 'no thread was stopped'
+		run strace -f -qq -e trace=ptrace -o "$t_dir/trace" "$VHOSTCTL" apply - <<<"$policy"
+		expect_status 0
+		expect_eq "ptrace calls" "$(grep -c ptrace "$t_dir/trace" || true)" 0
+	fi
 	run apply "$before"
 	expect_status 0
 	keep changes
@@ -98,6 +100,7 @@ test_a_policy_becomes_true() {
 
 test_worker_list_and_cpus() {
 	need_workers
+	need_snapshot	# it names the worker's thread, whose cpus these are
 	local before tid
 	before=$("$VHOSTCTL" save vm1)
 	policy='{"schema":1,"vms":[{"match":{"name":"vm1"},"devices":[{"match":{"id":"scsi0"},"cpus":"0-1",

@@ -76,6 +76,7 @@ test_step_one_fails_on_a_stopped_VM() {
 # The default worker's thread is put where cpu 0 is not allowed; the VM's process is elsewhere.
 test_step_two_fails_for_a_cpuset() {
 	need_workers
+	need_snapshot	# it names the worker's thread
 	local dir=/sys/fs/cgroup/vhostctl-two tid
 	mkdir -p "$dir/inner" 2>/dev/null || skip "no cgroup v2 to write to"
 	at_exit rmdir "$dir/inner" "$dir"
@@ -146,8 +147,11 @@ test_what_cannot_be_put_back_is_listed() {
 	wait_for 10 untouched "${fixture_pid[stuck]}"
 	ctl apply "$t_dir/five.json"
 	expect_status 0
-	run "$VHOSTCTL" diff "$t_dir/five.json"
-	expect_status 0
+	# The cpus of a worker whose thread is not known differ from any.
+	if ! has_no_snapshot; then
+		run "$VHOSTCTL" diff "$t_dir/five.json"
+		expect_status 0
+	fi
 }
 
 test_SIGTERM_and_SIGINT_undo() {
@@ -178,6 +182,8 @@ test_SIGKILL_amid_apply() {
 	local i ms kills=${POLICY_KILLS:-40} killed=0 failed=0 first
 	fixture kill --
 	five_steps kill >"$t_dir/five.json"
+	# Its thread, whose cpus are to be set, can be told by what it does only while not all of them are busy.
+	! has_no_snapshot || sed -i 's/,"cpus":"0"//' "$t_dir/five.json"
 	"$VHOSTCTL" save kill >"$t_dir/other.json"
 	fixture_says kill "load on 200" >/dev/null
 	ms=$(milliseconds "$VHOSTCTL" apply "$t_dir/five.json")
@@ -261,7 +267,7 @@ test_two_hundred_VMs() {
 	run apply "$policy" -v
 	echo "# again: $(awk -v a="$started" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", b - a }')"
 	expect_json .changes '[]'
-	expect_eq "VMs stopped" "$(stops | wc -l)" 0
+	has_no_snapshot || expect_eq "VMs stopped" "$(stops | wc -l)" 0
 	# One that comes to its end amid all that is no failure.
 	for ((i = 0; i < n; i += 20)); do kill "${fleet[i]}"; done
 	run apply "${policy//30/31}"

@@ -31,6 +31,7 @@ frames() { "$VHOSTCTL" coalesce get vm1/tap0 | jq '.vms[].taps[].rx_frames'; }
 is_busyloop() { [ "$(busyloop)" = "$1" ]; }
 
 test_both_sides_are_printed_and_the_value_is_back() {
+	need_snapshot	# it tells which of the two taps, and what the rings carry
 	ctl trial vm1/net0 busyloop=50 --for 5
 	expect_status 0
 	expect_valid trial_report
@@ -66,7 +67,8 @@ test_signals_put_it_back() {
 		expect_status 1
 		expect_valid trial_report
 		expect_json '[.interrupted, .put_back]' "[\"SIG$signal\",true]"
-		expect_json '.metrics[] | select(.target == "vm1/net0/tx" and .metric == "packets_per_s") | .baseline.mean > 10' true
+		has_no_snapshot || expect_json '.metrics[] | select(.target == "vm1/net0/tx" and .metric == "packets_per_s") |
+			.baseline.mean > 10' true
 		expect_match err "ended by SIG$signal; what was set has been put back"
 		expect_eq "the value after SIG$signal" "$(busyloop)" '[0,0]'
 	done
@@ -101,7 +103,12 @@ test_each_queue_gets_its_own_value_back() {
 	expect_json '[.changes[] | [.target, .before, .after]]' '[["vm1/net0/rx",10,20],["vm1/net1/rx",0,20],["vm1/net1/tx",0,20],["vm1/tap0",0,32],["vm1/tap1",0,32]]'
 	expect_eq "the values" "$(busyloop vm1) $(frames)" '[10,20,0,0] 0'
 	ctl trial vm1/net0 busyloop=20 rx-frames=32 --for 60 --baseline 0.5 --dry-run
-	expect_json '[.changes[] | [.target, .applied]]' '[["vm1/net0/rx",false],["vm1/tap0",false]]'
+	if has_no_snapshot; then
+		expect_status 5
+		expect_match err 'no tap is known that it drives'
+	else
+		expect_json '[.changes[] | [.target, .applied]]' '[["vm1/net0/rx",false],["vm1/tap0",false]]'
+	fi
 	"$VHOSTCTL" -q busyloop set vm1/net0 0
 }
 

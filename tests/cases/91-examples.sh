@@ -63,11 +63,13 @@ examples_of() {
 }
 
 test_examples_of_the_manual() {
+	need_snapshot	# they show the threads that it tells of
 	vm_for_examples
 	examples_of man/vhostctl.8 8
 }
 
 test_examples_of_README() {
+	need_snapshot	# they show the threads that it tells of
 	vm_for_examples
 	examples_of README 3
 }
