@@ -132,6 +132,7 @@ test_worker_list_and_cpus() {
 
 test_an_idle_worker_is_taken_before_one_is_made() {
 	need_workers
+	need_snapshot	# no call tells of an idle worker
 	ctl worker create vm1/scsi0
 	expect_status 0
 	local before='{"schema":1,"vms":[{"match":{"name":"vm1"},"devices":[{"match":{"id":"scsi0"},"workers":1}]}]}'
