@@ -25,6 +25,7 @@
 
 #define PIDS_MAX 16
 #define SETTLE_MS 10000		/* until a borrowed thread that was let go has run on, in software emulation */
+#define STATE_MS 1000
 #define TRIES 3			/* for a call that was not made this time */
 #define FIRST_RUNS 5
 #define FEW 3			/* of calls that are alike, so many are failed, and the last */
@@ -128,15 +129,31 @@ static bool says_so(const struct run *r)
 	return WEXITSTATUS(r->status) == 6;
 }
 
+/* A thread that ends is still seen for a moment. */
+static bool state_becomes(const char *wanted, char *now, size_t size)
+{
+	const struct timespec tick = { 0, 20000000 };
+
+	for (int ms = 0;; ms += 20) {
+		shell(f.state, now, size);
+		if (!strcmp(now, wanted))
+			return true;
+		if (ms >= STATE_MS)
+			return false;
+		nanosleep(&tick, NULL);
+	}
+}
+
 static const char *check_state(const struct run *r, bool done)
 {
 	static char now[1 << 16];
+	bool good;
 
 	if (!f.state)
 		return NULL;
-	shell(f.state, now, sizeof(now));
+	good = state_becomes(done ? f.after : f.before, now, sizeof(now));
 	f.is_reset = !strcmp(now, f.before);
-	if (!strcmp(now, done ? f.after : f.before))
+	if (good)
 		return NULL;
 	if (done)
 		return "it says it is done, and it is not";
