@@ -253,6 +253,7 @@ static unsigned int alike(const struct run *r, size_t at, size_t from, size_t to
 
 static void one_first_run(struct run *r)
 {
+	const struct timespec rest = { 0, 300000000 };	/* until a thread that ends is gone */
 	static char ignored[1 << 16];
 	const char *why;
 
@@ -264,6 +265,7 @@ static void one_first_run(struct run *r)
 	if (!r->sites)
 		die("out of memory");
 	run_command(f.argv, r);
+	nanosleep(&rest, NULL);
 	if (f.state)
 		shell(f.state, f.after, sizeof(f.after));
 	why = check(r);
