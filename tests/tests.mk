@@ -128,7 +128,7 @@ check-faults-native: all fixtures $(BUILD)/tests/poke ## the same of what this m
 	@BUILD=$(BUILD) FAULTS_SHARE=1 tests/unit/test_faults.sh
 check check-unit: CHECK_NEEDS += $(BUILD)/tests/poke
 
-check-faults: all fixtures ## each system call of each command fails once; KERNEL="7.3", FAULTS_SHARE=n: one fault in n
+check-faults: all fixtures ## each system call of each command fails once (hours); KERNEL="7.3", FAULTS_SHARE=n: one in n
 	@FAULTS_SHARE=$(or $(FAULTS_SHARE),1) LAB_PASS="FAULTS_SHARE T_ONLY" BUILD=$(BUILD) \
 		tests/run.sh --lab "$(or $(KERNEL),7.3)" tests/faults/faults.sh; rc=$$?; \
 		cat $(BUILD)/lab/$(lastword $(or $(KERNEL),7.3))/faults.txt; exit $$rc
