@@ -31,11 +31,14 @@ faults() {
 
 # Read after each fault, so by who is quicker than the tool: the VM itself, /proc and ethtool. The shell of these
 # has no descriptors above 9 to name.
-values='echo values >&6 && read -r v <&7 && echo "$v"'
-threads='set -- /proc/$vm1/task/*; echo $#'
-workers="$values; $threads"
-cpus='cat /proc/$vm1/task/*/status | grep Cpus_allowed_list'
-frames='ethtool -c tap0 | grep ^rx-frames:'
+# shellcheck disable=SC2016 # for that shell
+{
+	values='echo values >&6 && read -r v <&7 && echo "$v"'
+	threads='set -- /proc/$vm1/task/*; echo $#'
+	workers="$values; $threads"
+	cpus='cat /proc/$vm1/task/*/status | grep Cpus_allowed_list'
+	frames='ethtool -c tap0 | grep ^rx-frames:'
+}
 one_worker="$ctl -q worker spread vm1/scsi0 --workers 1 && $ctl -q worker free vm1/scsi0 --idle"
 
 setup() {
