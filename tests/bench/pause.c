@@ -176,7 +176,6 @@ static void add_parts(const struct owner_log *log)
 
 	if (log->stops != 1)
 		return;
-	seen->gap = 0;
 	for (size_t i = 1; i < log->n && part < N_PARTS - 1; i++) {
 		if (strcmp(log->entries[i].what, part_ends[part]))
 			continue;

@@ -25,10 +25,10 @@
 
 #define PIDS_MAX 16
 #define SETTLE_MS 10000		/* until a borrowed thread that was let go has run on, in software emulation */
-#define STATE_MS 1000
+#define STATE_MS 1000		/* until a thread that ends is gone */
 #define TRIES 3			/* for a call that was not made this time */
-#define FIRST_RUNS 5	/* that went well, of at most */
-#define FIRST_RUNS_MAX 12
+#define FIRST_RUNS 5		/* of the command without any fault */
+#define FIRST_RUNS_BAD 7	/* so many more may fail, on a machine that is starved */
 #define FEW 3			/* of calls that are alike, so many are failed, and the last */
 
 static struct {
@@ -198,14 +198,18 @@ static void report(const struct run *r, const struct site *site, const char *why
 	fflush(stdout);
 }
 
+static void reset(void)
+{
+	static char ignored[1 << 16];
+
+	if (f.reset && !f.is_reset)
+		shell(f.reset, ignored, sizeof(ignored));
+	f.is_reset = false;
+}
+
 static void run_anew(struct run *r)
 {
-	if (f.reset && !f.is_reset) {
-		static char ignored[1 << 16];
-
-		shell(f.reset, ignored, sizeof(ignored));
-	}
-	f.is_reset = false;
+	reset();
 	run_command(f.argv, r);
 }
 
@@ -256,11 +260,9 @@ static unsigned int alike(const struct run *r, size_t at, size_t from, size_t to
 static const char *one_first_run(struct run *r)
 {
 	const struct timespec rest = { 0, 300000000 };	/* until a thread that ends is gone */
-	static char ignored[1 << 16];
 	const char *why;
 
-	if (f.reset)
-		shell(f.reset, ignored, sizeof(ignored));
+	reset();
 	if (f.state)
 		shell(f.state, f.before, sizeof(f.before));
 	r->sites = calloc(SITES_MAX, sizeof(*r->sites));
@@ -277,28 +279,24 @@ static const char *one_first_run(struct run *r)
 /*
  * The run with the fewest calls of some: where a thread of the VM was busy, or a stop had to be made again,
  * there are more, which a later run does not come to. One that fails, traced at each call on a machine that is
- * starved, is left out; the last has to go well, since the state is known by it.
+ * starved, is told and made again; the last went well, so that the state is known by it.
  */
 static void first_run(struct run *best)
 {
-	bool any = false;
-
-	for (int i = 0, more = FIRST_RUNS; i < FIRST_RUNS_MAX && more > 0; i++) {
+	for (int good = 0, bad = 0; good < FIRST_RUNS;) {
 		static struct run r;
 		const char *why = one_first_run(&r);
 
-		if (why && i == FIRST_RUNS_MAX - 1)
+		if (why && bad++ == FIRST_RUNS_BAD)
 			die("without any fault: %s: %s", why, r.err);
-		if (!why)
-			more--;
-		if (!why && (!any || r.n_calls < best->n_calls)) {
-			if (any)
-				free(best->sites);
+		if (why) {
+			printf("# without any fault: %s: %s", why, r.err);
+		} else if (!good++ || r.n_calls < best->n_calls) {
+			free(best->sites);
 			*best = r;
-			any = true;
-		} else {
-			free(r.sites);
+			r.sites = NULL;
 		}
+		free(r.sites);
 	}
 }
 

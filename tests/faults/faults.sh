@@ -29,16 +29,11 @@ faults() {
 	[ "$LAB_KERNEL" = 6.1 ] || expect_eq "blocks" "$(vmm_say scsi-io scsi0 0 8)" '{"done":8,"error":null}'
 }
 
-# Read after each fault, so by who is quicker than the tool: the VM itself, /proc and ethtool. The shell of these
-# has no descriptors above 9 to name.
+# The state is read after each fault, so by who is quicker than the tool: the VM itself, /proc and ethtool.
+# The shell of these has no descriptors above 9 to name.
 # shellcheck disable=SC2016 # for that shell
-{
-	values='echo values >&6 && read -r v <&7 && echo "$v"'
-	threads='set -- /proc/$vm1/task/*; echo $#'
-	workers="$values; $threads"
-	cpus='cat /proc/$vm1/task/*/status | grep Cpus_allowed_list'
-	frames='ethtool -c tap0 | grep ^rx-frames:'
-}
+values='echo values >&6 && read -r v <&7 && echo "$v"'
+frames='ethtool -c tap0 | grep ^rx-frames:'
 one_worker="$ctl -q worker spread vm1/scsi0 --workers 1 && $ctl -q worker free vm1/scsi0 --idle"
 
 setup() {
@@ -46,7 +41,10 @@ setup() {
 	at_exit ip link del tap0
 	ip link set tap0 up
 	vmm_up vm1 2 --tap tap0 --vcpus 1 --helpers 2
-	export vm1=$VMM_PID
+	vm1=$VMM_PID
+	# A line for each thread: a worker more or less shows, too.
+	cpus="cat /proc/$vm1/task/*/status | grep Cpus_allowed_list"
+	workers="$values; $cpus"
 	exec 6>&"$vmm_in" 7<&"$vmm_out"
 	: >"$LAB_OUT/faults.txt"
 	# The cache of types is there, but where its absence is the subject.
@@ -88,7 +86,7 @@ test_worker_spread() {
 }
 test_worker_pin() {
 	need_workers
-	faults -r "$ctl -q worker pin vm1/scsi0 0 0-1" -s "$cpus" -- worker pin vm1/scsi0 0 1
+	faults -r "$ctl -q worker pin vm1/scsi0 0 0-1" -s "$workers" -- worker pin vm1/scsi0 0 1
 }
 test_coalesce_get() { faults -s "$frames" -- coalesce get vm1/tap0; }
 test_coalesce_set() { faults -r "$ctl -q coalesce set vm1/tap0 0" -s "$frames" -- coalesce set vm1/tap0 64; }
@@ -103,7 +101,7 @@ policy() {
 }
 test_apply() {
 	local reset="$ctl -q busyloop set vm1/net0 7 && $ctl -q coalesce set vm1/tap0 0" state="$values; $frames"
-	[ "$LAB_KERNEL" = 6.1 ] || { reset+=" && $one_worker"; state+="; $threads"; }
+	[ "$LAB_KERNEL" = 6.1 ] || { reset+=" && $one_worker"; state+="; $cpus"; }
 	policy >"$t_dir/policy.json"
 	faults -r "$reset" -s "$state" -- apply "$t_dir/policy.json"
 }
