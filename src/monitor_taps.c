@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "monitor.h"
+#include "procfs.h"
 #include "util.h"
 
 /* What is over within this time is not told; the messages that make up one change come in less. */
@@ -299,6 +300,11 @@ static bool settle_tap(struct monitor *m, struct watched_vm *vm, struct watched_
 
 	t->dirty_at = 0;
 	if ((t->lost || t->recheck) && !find_again(m, vm, t)) {
+		/* It takes its taps along, and that is one event, when it is over. */
+		if (proc_is_ending(vm->ref.proc_fd)) {
+			t->recheck = true;
+			return true;
+		}
 		if (!t->added)
 			monitor_tell_tap(m, EVENT_TAP_REMOVED, vm, &t->told, NULL);
 		return false;

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "monitor.h"
+#include "procfs.h"
 #include "scan.h"
 #include "util.h"
 
@@ -239,13 +240,19 @@ static void add_vm(struct monitor *m, struct vm *seen)
 		monitor_told_tap(&kept->taps[i]);
 }
 
-/* A @scan that could not look into all does not tell which: one of those, or one that is no VM any more. */
+/*
+ * Of one that ends its pidfd will tell. A @scan that could not look into all does not tell which: one of
+ * those, or one that is no VM any more.
+ */
 static bool is_none(const struct watched_vm *vm, const struct state *scan)
 {
 	struct error e = ERROR_INIT;
 	struct state s = { 0 };
-	bool none = !scan->n_errors || (scan_vm(vm->ref.pid, &s, &e) && e.status == STATUS_NOT_FOUND);
+	bool none;
 
+	if (proc_is_ending(vm->ref.proc_fd))
+		return false;
+	none = !scan->n_errors || (scan_vm(vm->ref.pid, &s, &e) && e.status == STATUS_NOT_FOUND);
 	state_free(&s);
 	return none;
 }

@@ -263,6 +263,15 @@ char *proc_field_string(const char *buf, size_t len, const char *name)
 	return value ? xstrndup(value, value_len) : NULL;
 }
 
+bool proc_is_ending(int pid_fd)
+{
+	struct proc_stat st;
+
+	if (proc_read_stat(pid_fd, "stat", &st))
+		return errno == ESRCH || errno == ENOENT;
+	return st.flags & PROC_PF_EXITING;
+}
+
 int64_t proc_has_capability(unsigned int capability)
 {
 	_cleanup_proc_text_ struct proc_text status = { 0 };

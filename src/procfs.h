@@ -57,6 +57,13 @@ struct proc_stat {
 int proc_parse_stat(const char *buf, size_t len, struct proc_stat *st);
 int proc_read_stat(int dirfd, const char *path, struct proc_stat *st);
 
+/*
+ * Has the process of that /proc/PID ended, or does it end? Then it closes its files one by one, which can
+ * take a second where there are many. Told by its first thread: of one that lives on without it,
+ * /proc/PID/fd shows no file either. False as well when there is no telling.
+ */
+bool proc_is_ending(int pid_fd);
+
 /* Have we that capability (CAP_*)? 0 or 1; UNKNOWN (state.h) when /proc/self/status does not tell. */
 int64_t proc_has_capability(unsigned int capability);
 

@@ -254,7 +254,14 @@ int vm_read(int fd_dir, const struct vm_files *files, struct vm *vm)
 		vm->locked = true;
 		note_unread(vm, "look into it");
 	}
-	return vm->n_devices ? threads_read_tasks(pid_fd, vm) : 0;
+	if (vm->n_devices && threads_read_tasks(pid_fd, vm))
+		return -1;
+	/* It closes its files one by one, so it was seen in part, or not as what it is. */
+	if (proc_is_ending(pid_fd)) {
+		errno = ESRCH;
+		return -1;
+	}
+	return 0;
 }
 
 int vm_runs_guest(int fd_dir)

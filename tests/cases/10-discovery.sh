@@ -176,6 +176,24 @@ test_a_list_touches_nobody() {
 	expect_eq "system calls that touch a VM" "$(grep -vcE '^[0-9]+ +(\+\+\+|ioctl\([012], TC)' "$t_dir/strace" || true)" 0
 }
 
+# A process that ends closes its files one by one: those that are left to be looked at are not the VM.
+test_a_VM_that_ends_meanwhile_is_not_seen_in_part() {
+	local i taps=()
+	for i in 0 1 2 3 4 5 6 7; do taps+=(--plain-tap "end$i"); done
+	vmm ending ending --net 1 --tap end "${taps[@]}"
+	ctl list "${pids[ending]}"
+	expect_json '.vms[0].taps | length' 9
+	strace -qq -y -o "$t_dir/strace" -e signal=none -e trace=readlinkat -e inject=readlinkat:delay_enter=200000 \
+		"$VHOSTCTL" list >"$t_dir/list" &
+	at_exit kill $!
+	wait_for 30 grep -qs "/${pids[ending]}/fd>.*\"/dev/net/tun\"" "$t_dir/strace"
+	kill -KILL "${pids[ending]}"
+	wait $!
+	out=$(<"$t_dir/list")
+	expect_json "[.vms[] | select(.pid == ${pids[ending]}) | .taps | length]" '[]'
+	expect_json '.vms | length > 3' true
+}
+
 test_check_tells_the_host_and_what_hinders() {
 	ctl check
 	expect_status 0

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "procfs.h"
@@ -94,6 +95,33 @@ static void stat_of_self(void **state)
 	assert_int_equal(st.ppid, getppid());
 	assert_true(st.start_time > 0);
 	assert_int_equal(st.state, 'R');
+}
+
+static void ending(void **state)
+{
+	int dir, open_end[2];
+	char path[32], byte;
+	siginfo_t info;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(open_end), 0);
+	pid = fork();
+	if (!pid) {
+		close(open_end[1]);
+		_exit((int)read(open_end[0], &byte, 1));
+	}
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	dir = open(path, O_RDONLY | O_DIRECTORY);
+	assert_true(dir >= 0);
+	assert_false(proc_is_ending(dir));
+	close(open_end[1]);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_true(proc_is_ending(dir));
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED), 0);
+	assert_true(proc_is_ending(dir));
+	close(open_end[0]);
+	close(dir);
 }
 
 static void fields(void **state)
@@ -260,6 +288,7 @@ int main(void)
 		cmocka_unit_test(stat_hostile_comm),
 		cmocka_unit_test(stat_broken),
 		cmocka_unit_test(stat_of_self),
+		cmocka_unit_test(ending),
 		cmocka_unit_test(fields),
 		cmocka_unit_test(fdinfo_iff),
 		cmocka_unit_test(cgroup),
