@@ -3,9 +3,10 @@
  * faults [-p PID]... [-r RESET] [-s STATE] [-S SHARE] -- COMMAND ARG...
  *
  * Runs the command once to see its system calls, then once for each errno of each of them, in which that call
- * fails so. After each: the exit status is one of the contract's; a failure has one line on stderr and on stdout
- * nothing, or a whole JSON document that tells of it; a success has a whole JSON document; no thread of the processes PID is stopped or traced; and what the
- * shell command STATE prints is as before, or after a success as the first run left it. RESET is run before each.
+ * fails so. After each: the exit status is one of the contract's; a failure has one line on stderr (apply: and one
+ * of each value that was put back) and on stdout nothing, or a whole JSON document that tells of it; a success
+ * has a whole JSON document; no thread of the processes PID is stopped or traced; and what the shell command
+ * STATE prints is as before, or after a success as the first run left it. RESET is run before each.
  * SHARE: only one in so many, for a first look. The last line sums up; the exit status is 0 if nothing was wrong.
  */
 #include "faults.h"
@@ -111,11 +112,25 @@ static bool is_document(const char *text)
 	return json != NULL;
 }
 
-static bool is_one_line(const char *text)
+/* What apply tells of each value that it had set, after an error. */
+static bool tells_of_value(const char *line, const char *end)
 {
-	const char *end = strchr(text, '\n');
+	const char *back = strstr(line, ": put back from "), *left = strstr(line, " could not be put back: ");
 
-	return !strncmp(text, "vhostctl: ", 10) && end && !end[1];
+	return (back && back < end) || (left && left < end);
+}
+
+static bool has_one_error(const char *text)
+{
+	int n = 0;
+
+	for (const char *end; *text; text = end + 1) {
+		end = strchr(text, '\n');
+		if (!end || strncmp(text, "vhostctl: ", 10))
+			return false;
+		n += !tells_of_value(text, end);
+	}
+	return n == 1;
 }
 
 /* It is allowed to not know, if it says so: a deadline passed, or the result could not be read or told. */
@@ -184,7 +199,7 @@ static const char *check(const struct run *r)
 	if (!done && *r->out && !(is_document(r->out) && (strstr(r->err, "write standard output") ||
 							  strstr(r->out, "\"errors\":[{"))))
 		return "it failed, and what it wrote to stdout does not say so";
-	if (!done && !is_one_line(r->err))
+	if (!done && !has_one_error(r->err))
 		return "it failed without one line of error";
 	return check_state(r, done);
 }
