@@ -101,7 +101,7 @@ static void warn_of_leftover(struct session *s, const struct kthreads *before,
 		return;
 	new_ones = born(before, &now, 0);
 	if (new_ones.n > made->n)
-		error_append(e, e->status, "; a worker that serves nothing may be left: 'vhostctl worker "
+		error_append(e, STATUS_ROLLBACK, "; a worker that serves nothing may be left: 'vhostctl worker "
 			     "free --idle' clears it");
 	free(new_ones.items);
 	free(now.items);
