@@ -14,7 +14,8 @@
 case_limit=3000
 ctl=$VHOSTCTL
 
-# faults [-r RESET] [-s STATE] -- ARG…: of "vhostctl ARG…"; what it found goes to the log, the sum beside the TAP.
+# faults [-r RESET] [-s STATE] [-c CLEAR] -- ARG…: of "vhostctl ARG…"; what it found goes to the log, the sum
+# beside the TAP.
 faults() {
 	local options=()
 	while [ "$1" != -- ]; do options+=("$1"); shift; done
@@ -29,12 +30,16 @@ faults() {
 	[ "$LAB_KERNEL" = 6.1 ] || expect_eq "blocks" "$(vmm_say scsi-io scsi0 0 8)" '{"done":8,"error":null}'
 }
 
-# The state is read after each fault, so by who is quicker than the tool: the VM itself, /proc and ethtool.
-# The shell of these has no descriptors above 9 to name.
-# shellcheck disable=SC2016 # for that shell
-values='echo values >&6 && read -r v <&7 && echo "$v"'
+# The state is read and set back after each fault, so by who is quicker than the tool: the VM itself, /proc and
+# ethtool. The shell of these has no descriptors above 9 to name.
+# vm COMMAND: what the VM answers to it
+vm() { echo "{ echo $1 >&6 && read -r v <&7 && case \$v in *error*) exit 1 ;; esac && echo \"\$v\"; }"; }
+values=$(vm values)
 frames='ethtool -c tap0 | grep ^rx-frames:'
-one_worker="$ctl -q worker spread vm1/scsi0 --workers 1 && $ctl -q worker free vm1/scsi0 --idle"
+one_worker=$(vm 'workers scsi0 1')
+idle_worker=$(vm 'workers scsi0 2')
+# What the tool says of a worker that may be left.
+clear="$ctl -q worker free vm1/scsi0 --idle"
 
 setup() {
 	ip tuntap add tap0 mode tap vnet_hdr
@@ -63,33 +68,33 @@ test_show_by_snapshot_without_a_cache() {
 }
 test_check() { faults -- check vm1; }
 test_busyloop_get() { faults -s "$values" -- busyloop get vm1/net0 --source owner; }
-test_busyloop_set() { faults -r "$ctl -q busyloop set vm1/net0 7" -s "$values" -- busyloop set vm1/net0 50; }
+test_busyloop_set() { faults -r "$(vm 'busyloop net0 7')" -s "$values" -- busyloop set vm1/net0 50; }
 test_worker_list() {
 	need_workers
 	faults -s "$workers" -- worker list vm1/scsi0
 }
 test_worker_create() {
 	need_workers
-	faults -r "$one_worker" -s "$workers" -- worker create vm1/scsi0
+	faults -r "$one_worker" -s "$workers" -c "$clear" -- worker create vm1/scsi0
 }
 test_worker_attach() {
 	need_workers
-	faults -r "$one_worker && $ctl -q worker create vm1/scsi0" -s "$workers" -- worker attach vm1/scsi0/req0 1
+	faults -r "$idle_worker" -s "$workers" -- worker attach vm1/scsi0/req0 1
 }
 test_worker_free() {
 	need_workers
-	faults -r "$one_worker && $ctl -q worker create vm1/scsi0" -s "$workers" -- worker free vm1/scsi0 1
+	faults -r "$idle_worker" -s "$workers" -- worker free vm1/scsi0 1
 }
 test_worker_spread() {
 	need_workers
-	faults -r "$one_worker" -s "$workers" -- worker spread vm1/scsi0 --workers 2
+	faults -r "$one_worker" -s "$workers" -c "$clear" -- worker spread vm1/scsi0 --workers 2
 }
 test_worker_pin() {
 	need_workers
 	faults -r "$ctl -q worker pin vm1/scsi0 0 0-1" -s "$workers" -- worker pin vm1/scsi0 0 1
 }
 test_coalesce_get() { faults -s "$frames" -- coalesce get vm1/tap0; }
-test_coalesce_set() { faults -r "$ctl -q coalesce set vm1/tap0 0" -s "$frames" -- coalesce set vm1/tap0 64; }
+test_coalesce_set() { faults -r "ethtool -C tap0 rx-frames 0" -s "$frames" -- coalesce set vm1/tap0 64; }
 test_save() { faults -- save vm1; }
 test_stat() { faults -- stat vm1 0.1 1; }
 
@@ -100,10 +105,11 @@ policy() {
 	echo '{"schema":1,"vms":[{"match":{"name":"vm1"},"devices":[{"match":{"kind":"net"},"busyloop_usecs":50,"rx_frames":64}'"$workers"']}]}'
 }
 test_apply() {
-	local reset="$ctl -q busyloop set vm1/net0 7 && $ctl -q coalesce set vm1/tap0 0" state="$values; $frames"
+	local reset state="$values; $frames"
+	reset="$(vm 'busyloop net0 7') && ethtool -C tap0 rx-frames 0"
 	[ "$LAB_KERNEL" = 6.1 ] || { reset+=" && $one_worker"; state+="; $cpus"; }
 	policy >"$t_dir/policy.json"
-	faults -r "$reset" -s "$state" -- apply "$t_dir/policy.json"
+	faults -r "$reset" -s "$state" -c "$clear" -- apply "$t_dir/policy.json"
 }
 test_diff() {
 	policy >"$t_dir/policy.json"

@@ -48,6 +48,7 @@ static const struct call {
 	{ __NR_flock, "flock", FILE1, E(EINTR, ENOLCK, EWOULDBLOCK) },
 	{ __NR_rename, "rename", PATH1, E(EACCES, ENOSPC) },
 	{ __NR_renameat, "renameat", PATH2, E(EACCES, ENOSPC) },
+	{ __NR_unlink, "unlink", PATH1, E(EACCES, ENOENT) },
 	{ __NR_unlinkat, "unlinkat", PATH2, E(EACCES, ENOENT) },
 	{ __NR_fcntl, "fcntl", REQUEST2, E(EMFILE) },
 	{ __NR_dup, "dup", FILE1, E(EMFILE) },
