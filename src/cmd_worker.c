@@ -46,11 +46,14 @@ int worker_command_end(struct worker_command *w, struct context *ctx, int ret, s
 	} else if (ret < 0) {
 		error_target(e, "%s", ctx->argv[0]);
 	}
-	if (ret == 0)
+	if (ret == 0) {
 		ret = output_changes(ctx, w->state.kernel, &w->changes, notes->items, notes->n, e);
-	else if (w->changes.n)
+	} else if (w->changes.n) {
 		/* What was changed is told even if the rest failed; @e is that, whatever becomes of this. */
+		if (!w->changes.n_errors)
+			*ARRAY_ADD(w->changes.errors, w->changes.n_errors) = *e;
 		output_changes(ctx, w->state.kernel, &w->changes, notes->items, notes->n, &second);
+	}
 	sentences_free(&w->job.notes);
 	changes_free(&w->changes);
 	selection_free(&w->selection);

@@ -83,6 +83,10 @@ static int explain(const struct owner_shared *s, pid_t pid, struct error *e)
 			"value back" },
 	};
 
+	if (s->outcome == OUTCOME_GONE && s->committed)
+		return error_set(e, STATUS_FAILED, s->errnum, operation,
+				 "%s; whether the call was made is not known, so read the value back",
+				 words[s->outcome].why);
 	if (s->outcome == OUTCOME_DENIED)
 		return error_set(e, STATUS_DENIED, s->errnum, operation,
 				 "ptrace of process %d is refused (%s); root (CAP_SYS_PTRACE) is needed, and "

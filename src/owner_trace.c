@@ -332,6 +332,7 @@ static enum owner_outcome give_up(struct tracer *t, pid_t tid)
 	if (wait_stop(t, tid, STOP_TIMEOUT, &status) != 1 || !is_event_stop(status) ||
 	    put_back(t, tid) != OUTCOME_DONE)
 		return OUTCOME_LOST;
+	t->shared->calls[t->shared->n_made].begun = false;
 	return OUTCOME_NOT_RUN;
 }
 

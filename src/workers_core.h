@@ -67,6 +67,7 @@ struct created {
 	uint32_t *ids;
 	size_t n;
 	struct kthread *threads;	/* NULL: not known */
+	bool unsure;			/* one more may have been made, by a call whose answer got lost */
 };
 
 /*

@@ -78,9 +78,15 @@ static int take_ids(const struct vhost_ops *ops, struct created *made, struct er
 {
 	int ret = ops_check(ops, e);
 
-	for (size_t i = 0; i < ops->n; i++)
-		if (ops->items[i].verb == VHOST_WORKER_NEW && ops->items[i].done && !ops->items[i].errnum)
-			*ARRAY_ADD(made->ids, made->n) = ops->items[i].value;
+	for (size_t i = 0; i < ops->n; i++) {
+		const struct vhost_op *op = &ops->items[i];
+
+		if (op->verb != VHOST_WORKER_NEW)
+			continue;
+		if (op->done && !op->errnum)
+			*ARRAY_ADD(made->ids, made->n) = op->value;
+		made->unsure |= op->begun && !op->done;
+	}
 	return ret;
 }
 
@@ -88,23 +94,6 @@ static int take_ids(const struct vhost_ops *ops, struct created *made, struct er
 static bool may_pass(const struct error *e)
 {
 	return e->errnum == EINTR || e->errnum == ENOMEM || e->errnum == EAGAIN;
-}
-
-/* A worker may have been made by a call whose answer got lost. */
-static void warn_of_leftover(struct session *s, const struct kthreads *before,
-			     const struct created *made, struct error *e)
-{
-	struct error ignored = ERROR_INIT;
-	struct kthreads now, new_ones;
-
-	if (session_threads(s, &now, &ignored) < 0)
-		return;
-	new_ones = born(before, &now, 0);
-	if (new_ones.n > made->n)
-		error_append(e, STATUS_ROLLBACK, "; a worker that serves nothing may be left: 'vhostctl worker "
-			     "free --idle' clears it");
-	free(new_ones.items);
-	free(now.items);
 }
 
 /* One stop: @first and as many workers as are missing. */
@@ -164,7 +153,9 @@ int create_workers(struct session *s, struct vhost_ops *first, size_t n, struct 
 		if (!made->threads)
 			tell_by_snapshot(s, made);
 	} else {
-		warn_of_leftover(s, &before, made, e);
+		if (made->unsure && !session_is_gone(s))
+			error_append(e, STATUS_ROLLBACK, "; a worker that serves nothing may be left: "
+				     "'vhostctl worker free --idle' clears it");
 		uncreate_workers(s, made, e);
 		created_free(made);
 	}
