@@ -161,7 +161,7 @@ static int read_fdinfo(int pid_fd, const struct vm_file *file, struct vm *vm, ch
 	snprintf(path, sizeof(path), "fdinfo/%d", file->fd);
 	/* Not aside: a VM can have thousands, and messages for each cost more than all else. */
 	if (proc_read(pid_fd, path, 1 << 16, &text)) {
-		if (proc_is_shortage(errno))
+		if (proc_is_shortage(errno) || errno == EACCES || errno == EPERM)
 			return -1;
 		note_unread(vm, "look at a file of its");
 		return 0;
