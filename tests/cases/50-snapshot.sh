@@ -19,6 +19,7 @@ net='.vms[0].devices[] | select(.kind == "net")'
 start() {
 	coproc VMM { exec "$vmm" "$@"; }
 	pid=$!
+	at_exit wait "$pid" # the next one has taps of the same names
 	at_exit kill "$pid"
 	read -r -t 30 ready <&"${VMM[0]}" || fail "the VMM did not start"
 }
